@@ -1,0 +1,1 @@
+"""The edge: the two doors, and what is read through them."""

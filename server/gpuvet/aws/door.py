@@ -1,0 +1,82 @@
+"""The doors: the only ways to AWS and to logs, each with a live and a recorded side.
+
+Nothing above this module knows which side it talks to. A denied, throttled, capped or unrecorded
+reading comes back as a status with its reason, never as an empty answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from gpuvet.model.base import Value
+from gpuvet.model.coverage import StreamCounts
+from gpuvet.model.evidence import Envelope, Window
+
+Page = Mapping[str, Any]
+
+
+class AwsDoor(Protocol):
+    """One read operation of AWS, all its pages."""
+
+    def read(
+        self, operation: str, params: Mapping[str, Any], *, region: str | None = None
+    ) -> Envelope[tuple[Page, ...]]:
+        """Return every page of one read, e.g. of 'sagemaker:ListClusterNodes'.
+
+        Args:
+            operation: `service:Operation`, with boto3's client name.
+            params: The operation's own parameters.
+            region: Another region than the door's own.
+
+        Raises:
+            NotReadOnly: The operation is not on the list of reads.
+        """
+        ...
+
+
+class NodeName(Value):
+    """A node and the names its streams may carry."""
+
+    node: str
+    aliases: tuple[str, ...] = ()  # host, private DNS name, hyperpod-i-…, dashed address
+    groups: tuple[str, ...] = ()  # log groups to look in first
+
+
+class LogStream(Value):
+    """One stream that carries lines of one node."""
+
+    node: str
+    group: str | None
+    stream: str
+    shared_with: tuple[str, ...] = ()
+
+
+class LogLine(Value):
+    """One line as shipped, with the place to find it again."""
+
+    node: str
+    group: str | None
+    stream: str
+    line: int
+    text: str
+    shipped_at_ms: int | None = None  # CloudWatch timestamp, where the store has one
+    ingested_at_ms: int | None = None
+
+
+class LogDoor(Protocol):
+    """Logs of nodes: which streams, how many lines an hour, and the lines that matter."""
+
+    def streams(self, nodes: Sequence[NodeName]) -> Envelope[tuple[LogStream, ...]]:
+        """Return every stream that carries lines of these nodes."""
+        ...
+
+    def hourly_counts(
+        self, streams: Sequence[LogStream], window: Window
+    ) -> Envelope[tuple[StreamCounts, ...]]:
+        """Return lines per epoch hour of each stream; hours without lines are left out."""
+        ...
+
+    def gpu_lines(
+        self, streams: Sequence[LogStream], window: Window
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines that may speak of a GPU, a boot or an agent, in stream order."""
+        ...

@@ -1,0 +1,1 @@
+"""Pure rules over values: no clock, no network, no files."""

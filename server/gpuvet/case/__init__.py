@@ -1,0 +1,1 @@
+"""A case in, doors out: formats, recognition by content, archives, adapters."""

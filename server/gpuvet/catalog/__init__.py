@@ -1,0 +1,1 @@
+"""What others publish, as data: one CSV and one reader each, a source in every row."""

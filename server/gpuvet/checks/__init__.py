@@ -1,0 +1,1 @@
+"""Checks of job specs, clusters and fleets, each with its code."""

@@ -1,0 +1,1 @@
+"""Frozen values that cross module boundaries; no behaviour beyond small properties."""

@@ -1,0 +1,1 @@
+"""Text in, values out; every line is understood or counted as not understood."""
