@@ -66,6 +66,6 @@ def instance_types() -> Mapping[str, InstanceType]:
     return by_key("instance_types.csv", rows, lambda row: row.name)
 
 
-def find_instance_type(name: str) -> InstanceType | None:
+def instance_type(name: str) -> InstanceType | None:
     """Return a type by its EC2 or SageMaker name, or None for one that is not listed."""
     return instance_types().get(name.strip().removeprefix(_SAGEMAKER_PREFIX))
