@@ -3,16 +3,10 @@
 from enum import StrEnum
 from functools import cache
 
+from gpuvet.catalog.kinds import CodeKind
 from gpuvet.catalog.table import Row, read_table
 from gpuvet.model.base import Value
 from gpuvet.model.verdict import Verdict
-
-
-class EffectKind(StrEnum):
-    """What kind of event is put aside."""
-
-    XID = "xid"
-    SXID = "sxid"
 
 
 class CauseKind(StrEnum):
@@ -39,11 +33,12 @@ class Consequence(Value):
     """One line of the table: the effect cannot be the cause and gives no verdict of its own."""
 
     rule: str
-    effect_kind: EffectKind
+    effect_kind: CodeKind
     effects: tuple[int, ...]
     effect_condition: str | None  # None: any event of those codes
     cause_kind: CauseKind
-    causes: tuple[int, ...]  # none: any that meets `cause_condition`
+    causes: tuple[int, ...]  # none: any but `not_causes`
+    not_causes: tuple[int, ...]
     cause_condition: str | None
     scope: Scope
     cause_before_seconds: int | None  # the cause lies at most so long before; None: no limit
@@ -56,11 +51,12 @@ class Consequence(Value):
 def _read(row: Row) -> Consequence:
     return Consequence(
         rule=row.text("rule"),
-        effect_kind=row.read("effect_kind", EffectKind),
+        effect_kind=row.read("effect_kind", CodeKind),
         effects=row.read_each("effects", int),
         effect_condition=row.optional("effect_condition"),
         cause_kind=row.read("cause_kind", CauseKind),
         causes=row.read_each("causes", int),
+        not_causes=row.read_each("not_causes", int),
         cause_condition=row.optional("cause_condition"),
         scope=row.read("scope", Scope),
         cause_before_seconds=row.read_optional("cause_before_seconds", int),
@@ -75,3 +71,19 @@ def _read(row: Row) -> Consequence:
 def consequences() -> tuple[Consequence, ...]:
     """Return the whole table, in its order."""
     return tuple(map(_read, read_table("consequences.csv")))
+
+
+def follows_from(kind: CodeKind, code: int) -> tuple[Consequence, ...]:
+    """Return what events of a code may be a consequence of."""
+    return tuple(row for row in consequences() if row.effect_kind is kind and code in row.effects)
+
+
+def leads_to(code: int) -> tuple[Consequence, ...]:
+    """Return what an Xid may bring with it."""
+    return tuple(
+        row
+        for row in consequences()
+        if row.cause_kind is CauseKind.XID
+        and code not in row.not_causes
+        and (code in row.causes or not row.causes)
+    )

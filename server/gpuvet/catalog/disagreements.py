@@ -1,17 +1,10 @@
 """Where published sources contradict each other about a code, and who decided."""
 
-from enum import StrEnum
 from functools import cache
 
+from gpuvet.catalog.kinds import CodeKind
 from gpuvet.catalog.table import Row, read_table
 from gpuvet.model.base import Value
-
-
-class CodeKind(StrEnum):
-    """Which list a code belongs to."""
-
-    XID = "xid"
-    SXID = "sxid"
 
 
 class Disagreement(Value):

@@ -33,7 +33,7 @@ class InstanceType(Value):
     ipv4_per_interface: int | None
     vcpus: int
     memory_gib: int
-    has_nvswitch: bool
+    nvswitch: bool
     runs_hma: RunsHma
     source: str
     note: str | None = None
@@ -52,7 +52,7 @@ def _read(row: Row) -> InstanceType:
         ipv4_per_interface=row.read_optional("ipv4_per_interface", int),
         vcpus=row.read("vcpus", int),
         memory_gib=row.read("memory_gib", int),
-        has_nvswitch=row.read("nvswitch", yes_no),
+        nvswitch=row.read("nvswitch", yes_no),
         runs_hma=row.read("hma", RunsHma),
         source=row.text("source"),
         note=row.optional("note"),
