@@ -84,7 +84,7 @@ def read_table(name: str, folder: Path = _FOLDER) -> Iterator[Row]:
     """Yield the rows of a table of this package, in file order.
 
     Raises:
-        CatalogError: The file is missing or empty, or a row has more or fewer cells than the header.
+        CatalogError: The file is missing or empty, or a row is longer or shorter than the header.
     """
     try:
         text = (folder / name).read_text(encoding="utf-8")
