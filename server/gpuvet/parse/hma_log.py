@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from gpuvet.model.events import AnyRecord, DeepCheck, HmaRecord, Source, TimeQuality, XidEvent
 from gpuvet.parse.json_layer import JsonFields, is_fields
-from gpuvet.parse.place import Place
+from gpuvet.parse.place import Place, timed, written_by
 from gpuvet.parse.times import parse_time
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.xid_line import find_xid
@@ -25,6 +25,7 @@ _REASON = re.compile(r"\breason[\"': ]+(?P<reason>[A-Z]\w+)")
 _XID_REASON = re.compile(r"\b(Xid[A-Z]\w+)\b")
 _ERR_NUM = re.compile(r"\bErrNum[\"': =]+(?P<code>\d{1,5})\b")
 _RECOMMENDATION = re.compile(r"\bRecommendation[\"': ]+(?P<text>[^\"]+)")
+_AFTER_CORE = re.compile(r'\\*"|[,.;]? *\b(?:Recommendation|RepairAction|ErrNum)\b')
 _REPAIR = re.compile(r"\bRepairAction[\"': ]+(?P<text>\w+)")
 _PASSED = re.compile(r"\b(?:pass(?:ed)?|succeeded|success(?:ful(?:ly)?)?)\b", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail(?:ed|ure)?\b|FaultyInstance", re.IGNORECASE)
@@ -108,9 +109,9 @@ def _records(
     recommendation: str | None = None,
     repair_action: str | None = None,
 ) -> Iterator[AnyRecord]:
-    core = find_xid(message)
+    core = find_xid(_inner(message))
     code = core.code if core else int(number["code"]) if number else None
-    place = Place(**{**place, "source": Source.HMA})
+    place = written_by(place, Source.HMA)
     yield HmaRecord(
         **place,
         agent_at=agent_at,
@@ -136,7 +137,13 @@ def _records(
             cut=core.cut,
         )
     elif code is not None:
-        yield XidEvent(**Place(**{**place, "source": Source.DCGM}), code=code)
+        yield XidEvent(**written_by(place, Source.DCGM), code=code)
+
+
+def _inner(message: str) -> str:
+    """Return the driver's line inside a message: up to its closing quote or the advice after it."""
+    start = message.find("NVRM: Xid")
+    return message if start < 0 else _AFTER_CORE.split(message[start:], maxsplit=1)[0]
 
 
 def _timed(place: Place, event_at: datetime | None, agent_at: datetime | None) -> Place:
@@ -145,8 +152,7 @@ def _timed(place: Place, event_at: datetime | None, agent_at: datetime | None) -
     disagree = event_at and agent_at and abs(event_at - agent_at) > TRUSTED_DISTANCE
     if disagree and shipped is not None:
         return place
-    at = event_at or agent_at
-    return place if at is None else Place(**{**place, "at": at, "time_quality": TimeQuality.EXACT})
+    return timed(place, event_at or agent_at)
 
 
 def _node_health_event(fields: JsonFields, place: Place) -> Iterator[AnyRecord]:
@@ -155,9 +161,8 @@ def _node_health_event(fields: JsonFields, place: Place) -> Iterator[AnyRecord]:
     node = _word(detail, "InstanceId")
     reason = _word(summary, "HealthStatusReason") or ""
     at = _stamp(fields, "time", place)
-    place = Place(**{**place, "node": node or place["node"], "source": Source.HMA})
-    if at is not None:
-        place = Place(**{**place, "at": at, "time_quality": TimeQuality.EXACT})
+    place = timed(written_by(place, Source.HMA), at)
+    place["node"] = node or place["node"]
     condition, cause = _BARE_CONDITION.search(reason), _XID_REASON.search(reason)
     yield HmaRecord(
         **place,
@@ -181,11 +186,8 @@ def _deep_check(fields: JsonFields, message: str, place: Place) -> Iterator[AnyR
     if not failed and not _PASSED.search(message):
         return  # progress, not an outcome
     at = _stamp(fields, "ts", place)
-    place = Place(**{**place, "source": Source.HMA})
-    if at is not None:
-        place = Place(**{**place, "at": at, "time_quality": TimeQuality.EXACT})
     yield DeepCheck(
-        **place,
+        **timed(written_by(place, Source.HMA), at),
         passed=not failed,
         faulty_instance="FaultyInstance" in message,
         message=clean(message),

@@ -64,11 +64,18 @@ def is_fields(value: object) -> TypeGuard[JsonFields]:
     return isinstance(value, dict)
 
 
+def is_list(value: object) -> TypeGuard[list[object]]:
+    """Say whether a decoded JSON value is an array."""
+    return isinstance(value, list)
+
+
 def layer_of(fields: JsonFields) -> JsonLayer:
     """Return what a decoded record tells."""
     message, key = _message(fields)
     if _is_structured(fields):
-        return JsonLayer(message=message, fields=fields, structured=True, at=_time(fields))
+        return JsonLayer(
+            message=message, fields=fields, structured=True, at=_time(fields), relayed=True
+        )
     journal = "_TRANSPORT" in fields or "__REALTIME_TIMESTAMP" in fields
     docker = key == "log" and "stream" in fields
     pod = fields.get("kubernetes")
@@ -103,7 +110,7 @@ def _message(fields: JsonFields) -> tuple[str | None, str]:
         value = fields.get(key)
         if isinstance(value, str):
             return value.rstrip("\n") if not _is_part(value) else value, key
-        if isinstance(value, list) and key == "MESSAGE":  # journald, where the text is not UTF-8
+        if is_list(value) and key == "MESSAGE":  # journald, where the text is not UTF-8
             return _from_bytes(value), key
     return None, ""
 

@@ -26,6 +26,7 @@ from gpuvet.model.events import (
     XidEvent,
 )
 from gpuvet.parse.line_reader import LineReader
+from gpuvet.parse.recognise import Fate
 
 T = TypeVar("T", bound=Record)
 
@@ -104,10 +105,10 @@ def parse_lines(
         records=records,
         counts=LineCounts(
             lines=reader.lines,
-            understood=reader.understood,
-            benign=reader.benign,
-            unrelated=reader.unrelated,
-            not_understood=reader.not_understood,
+            understood=reader.fates[Fate.UNDERSTOOD],
+            benign=reader.fates[Fate.BENIGN],
+            unrelated=reader.fates[Fate.UNRELATED],
+            not_understood=reader.fates[Fate.NOT_UNDERSTOOD],
         ),
         notes=tuple(reader.notes),
         unread=tuple(reader.unread),

@@ -47,7 +47,10 @@ KNOWN = (
     Known(re.compile(r"NVRM: Applied patches"), "notice"),
     Known(re.compile(r".*PIDFile= references a path below legacy directory"), "systemd warning"),
     Known(re.compile(r".*CX Bridge device .* is usable for NVLink"), "good"),
-    Known(re.compile(r".*(?:[Ss]tarting|[Ss]topp(?:ed|ing)) .*fabric.?manager", re.I), "service"),
+    Known(
+        re.compile(r".*(?:[Ss]tarting|[Ss]topp(?:ed|ing)) .*fabric.?manager", re.IGNORECASE),
+        "service",
+    ),
 )
 
 

@@ -41,7 +41,7 @@ _MISMATCH = re.compile(
     re.IGNORECASE,
 )
 _FABRIC_STARTED = re.compile(
-    r"(?:Started|Successfully (?:started|configured)) .*fabric.?manager", re.I
+    r"(?:Started|Successfully (?:started|configured)) .*fabric.?manager", re.IGNORECASE
 )
 _FABRIC_FAILED = re.compile(
     r"Failed with result|Failed to start|aborting fabric manager|failed to (?:initialize|start)"

@@ -39,7 +39,7 @@ _SECRETS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_ESCAPES = {
+_CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
 } | {9: "\\t", 10: "\\n", 13: "\\r"}
 # Bidi controls and isolates, zero-width characters, line separators, tags, lone surrogates.
@@ -54,7 +54,7 @@ _HIDDEN = (
     *range(0xD800, 0xE000),
     *range(0xE0000, 0xE0080),
 )
-_ESCAPES |= {code: f"\\u{code:04x}" for code in _HIDDEN}
+_ESCAPES = _CONTROLS | {code: f"\\u{code:04x}" for code in _HIDDEN}
 
 
 def clean(text: str, *, limit: int = LIMIT) -> str:

@@ -87,12 +87,6 @@ def instance_id(text: str) -> str | None:
 class _Layers:
     """What the wrappers peeled so far have told."""
 
-    __slots__ = (
-        *("at", "bare", "boot", "channel", "continued", "cut", "fields", "host", "identifier"),
-        *("instance", "kernel", "partial", "pid", "quality", "reference", "relayed", "uptime_us"),
-        "by_runtime",
-    )
-
     def __init__(self, reference: datetime) -> None:
         self.reference = reference
         self.at: datetime | None = None
@@ -117,9 +111,22 @@ class _Layers:
             # A pod that prints the kernel buffer prints old lines too: its time is not theirs.
             quality = TimeQuality.INGEST_ONLY
         return Peeled(
-            *(body, self.at, quality, self.uptime_us, self.boot, self.host, self.identifier),
-            *(self.pid, self.instance or instance_id(self.host or ""), self.channel, self.kernel),
-            *(self.partial, self.continued, self.relayed, self.cut, self.fields),
+            body=body,
+            at=self.at,
+            quality=quality,
+            uptime_us=self.uptime_us,
+            boot=self.boot,
+            host=self.host,
+            identifier=self.identifier,
+            pid=self.pid,
+            instance=self.instance or instance_id(self.host or ""),
+            channel=self.channel,
+            kernel=self.kernel,
+            partial=self.partial,
+            continued=self.continued,
+            relayed=self.relayed,
+            cut=self.cut,
+            fields=self.fields,
         )
 
     def took(self, stamp: Stamp | None, *, by_runtime: bool = False) -> None:

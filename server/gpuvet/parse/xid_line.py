@@ -4,11 +4,12 @@ import re
 from typing import NamedTuple
 
 _PCI = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}"
+_MIG = r"(?: GPU-I:\d+)?(?: GPU-CI:\d+)?"
 # With `NVRM:` the brackets may hold what an injecting script left there, such as `PCI:$pci`.
 # Without it (tracepoints) only the driver's own form counts, and never the tail of "SXid".
 _XID = re.compile(
-    r"(?:NVRM:? *Xid *\((?P<attribute>(?:PCI:)?[^\s()]{1,64}(?: GPU-I:\d+)?(?: GPU-CI:\d+)?)\)"
-    rf"|(?<![A-Za-z])Xid \((?P<traced>PCI:{_PCI}(?:\.[0-9a-fA-F])?(?: GPU-I:\d+)?(?: GPU-CI:\d+)?)\))"
+    rf"(?:NVRM:? *Xid *\((?P<attribute>(?:PCI:)?[^\s()]{{1,64}}{_MIG})\)"
+    rf"|(?<![A-Za-z])Xid \((?P<traced>PCI:{_PCI}(?:\.[0-9a-fA-F])?{_MIG})\))"
     r": ?(?P<code>\d{1,5})(?!\d)(?P<rest>.*)",
     re.DOTALL,
 )
