@@ -7,9 +7,9 @@ boundary lines, by its journald id, and by wall time minus uptime, which is cons
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 
 from gpuvet.model.events import Boundary, BoundaryKind, GpuIdentity, Record
@@ -77,6 +77,7 @@ class NodeClock:
     resets: tuple[Reset, ...]
     identities: Mapping[str, tuple[int, ...]]
     start_us: tuple[int, ...]
+    hardware: tuple[int, ...]  # per boot, how often the hardware has changed before it
 
     def boot_of(self, record: Record) -> int:
         """Return the boot a record belongs to; 0 is before the first known start."""
@@ -114,9 +115,9 @@ class NodeClock:
 
     def epoch_of(self, pci: str | None, boot: int, position_us: int) -> int:
         """Return which hardware sat at a PCI id; evidence never crosses epochs."""
-        hardware = sum(1 for start in self.starts[:boot] if start.new_hardware)
-        changes = self.identities.get(pci, ()) if pci else ()
-        return hardware + bisect_right(changes, position_us)
+        hardware = self.hardware[boot]
+        changes = self.identities.get(pci) if pci else None
+        return hardware + bisect_right(changes, position_us) if changes else hardware
 
 
 def node_clock(
@@ -139,6 +140,7 @@ def node_clock(
     ids = _boot_ids(dated, start_us)
     offsets = _offsets(dated, start_us, ids)
     last = len(starts)
+    changed = accumulate((s.new_hardware for s in starts), initial=0)
     clock = NodeClock(
         starts=starts,
         offsets=offsets,
@@ -147,16 +149,9 @@ def node_clock(
         resets=_resets(known, start_us),
         identities={},
         start_us=start_us,
+        hardware=tuple(changed),
     )
-    return NodeClock(
-        starts=clock.starts,
-        offsets=clock.offsets,
-        ids=clock.ids,
-        segments=clock.segments,
-        resets=clock.resets,
-        identities=_identity_changes(identities, clock),
-        start_us=clock.start_us,
-    )
+    return replace(clock, identities=_identity_changes(identities, clock))
 
 
 def _uptime_segments(records: Sequence[Record]) -> tuple[dict[tuple[str, int], int], int]:

@@ -7,11 +7,12 @@ from gpuvet.calculators.boots import microseconds
 from gpuvet.calculators.finding import Finding, NodeView
 from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.cluster import Flag, GpuFacts, Orchestrator
-from gpuvet.model.events import FabricState, Source
+from gpuvet.model.events import FabricState, InforomCorrupted, Source
 from gpuvet.model.verdict import FaultClass, Verdict
 
 _RULE = "xid_rules §11"
 _LOSES_A_GPU = (79, 143)
+_ON_EC2 = frozenset({Orchestrator.EC2, Orchestrator.PARALLELCLUSTER, Orchestrator.EKS})
 
 # ours: how long after a boot the fabric may still be in progress
 FABRIC_GRACE = timedelta(minutes=10)
@@ -85,7 +86,8 @@ def _fabric_facts(view: NodeView, gpu: GpuFacts) -> Iterator[Finding]:
     words -= {"n/a", "completed", "success", ""}
     if not words:
         return
-    shown = f"fabric State {gpu.fabric_state or 'not read'}, Status {gpu.fabric_status or 'not read'}"
+    state, status = gpu.fabric_state or "not read", gpu.fabric_status or "not read"
+    shown = f"fabric State {state}, Status {status}"
     if words == {"in progress"} and _just_booted(view, gpu.read_at):
         yield _fact(
             Verdict.UNVERIFIED,
@@ -101,7 +103,8 @@ def _fabric_facts(view: NodeView, gpu: GpuFacts) -> Iterator[Finding]:
 
 def _just_booted(view: NodeView, read_at: datetime | None) -> bool:
     read_us = microseconds(read_at or view.incident.now)
-    return any(0 <= read_us - s <= FABRIC_GRACE // timedelta(microseconds=1) for s in view.clock.start_us)
+    grace_us = FABRIC_GRACE // timedelta(microseconds=1)
+    return any(0 <= read_us - start <= grace_us for start in view.clock.start_us)
 
 
 def _inactive_links(view: NodeView) -> Iterator[Finding]:
@@ -131,41 +134,44 @@ def expected_gpus(view: NodeView) -> int | None:
 
 def _gpu_count(view: NodeView) -> Iterator[Finding]:
     facts, expected = view.node.facts, expected_gpus(view)
-    if facts.gpus_seen is None or expected is None or facts.gpus_seen == expected:
+    if facts.gpus_seen is None or expected is None:
         return
+    if facts.gpus_seen >= expected or facts.gpus_seen_stale:
+        return  # too many or stale is a contradiction, listed elsewhere; never a loss
     counted = f"{facts.gpus_seen} of {expected} GPUs seen"
-    if facts.gpus_seen > expected or facts.gpus_seen_stale:
-        return  # a contradiction, listed by the caller; never evidence of a loss
-    lost = [o for o in view.of(*_LOSES_A_GPU)]
-    rebooted = facts.reboots_since_event is not None and facts.reboots_since_event > 0
-    still_low = rebooted or any(_reboot_between(view, o.start_us, facts.gpus_seen_at) for o in lost)
-    if lost and not still_low:
+    lost = list(view.of(*_LOSES_A_GPU))
+    rebooted = (facts.reboots_since_event or 0) > 0
+    if rebooted or any(_reboot_between(view, o.start_us, facts.gpus_seen_at) for o in lost):
+        yield _count(view, Verdict.REPLACE, f"{counted}, still low after a reboot")
+    elif any(o.boot == len(view.clock.starts) for o in lost):
         return  # the same evidence as the Xid, not a second ground
-    common = {
-        "fault_class": FaultClass.HARDWARE,
-        "rule": _RULE,
-        "fact_source": facts.gpus_seen_source,
-        "fact_at": facts.gpus_seen_at,
-    }
-    if still_low:
-        yield Finding(
-            verdict=Verdict.REPLACE, what=f"{counted}, still low after a reboot", **common
-        )
-    elif view.incident.orchestrator in {Orchestrator.EC2, Orchestrator.PARALLELCLUSTER, Orchestrator.EKS}:
-        yield Finding(
-            verdict=Verdict.REPLACE,
-            what=f"{counted}, no lost GPU in this boot's log",
-            notes=("on EC2: stop and start, which brings new hardware",),
-            **common,
-        )
+    elif lost:
+        check = "how many GPUs nvidia-smi -L lists since the last reboot"
+        yield _count(view, Verdict.UNVERIFIED, f"{counted}, read at an unknown time", check=check)
+    elif view.incident.orchestrator in _ON_EC2:
+        note = "on EC2: stop and start, which brings new hardware"
+        yield _count(view, Verdict.REPLACE, f"{counted}, no lost GPU in this boot's log", note)
     else:
-        yield Finding(
-            verdict=Verdict.REBOOT,
-            what=f"{counted}, no lost GPU in this boot's log",
-            notes=("the HyperPod health agent itself reboots on a count mismatch",),
-            provisional=view.incident.orchestrator is Orchestrator.UNKNOWN,
-            **common,
-        )
+        note = "the HyperPod health agent itself reboots on a count mismatch"
+        yield _count(view, Verdict.REBOOT, f"{counted}, no lost GPU in this boot's log", note)
+
+
+def _count(
+    view: NodeView, verdict: Verdict, what: str, note: str | None = None, check: str | None = None
+) -> Finding:
+    facts = view.node.facts
+    return Finding(
+        verdict=verdict,
+        fault_class=FaultClass.HARDWARE,
+        what=what,
+        rule=_RULE,
+        fact_source=facts.gpus_seen_source,
+        fact_at=facts.gpus_seen_at,
+        provisional=view.incident.orchestrator is Orchestrator.UNKNOWN,
+        minimum_action=Verdict.REBOOT if check else None,
+        open_check=check,
+        notes=(note,) if note else (),
+    )
 
 
 def _reboot_between(view: NodeView, start_us: int, until: datetime | None) -> bool:
@@ -197,7 +203,11 @@ def _fabric_manager(view: NodeView) -> Iterator[Finding]:
     )
     last = placed[-1][3]
     mismatch = next(
-        (r for b, _, _, r in reversed(placed) if r.state is FabricState.VERSION_MISMATCH and b == placed[-1][0]),
+        (
+            r
+            for b, _, _, r in reversed(placed)
+            if r.state is FabricState.VERSION_MISMATCH and b == placed[-1][0]
+        ),
         None,
     )
     started_after = last.state is FabricState.STARTED
@@ -212,8 +222,10 @@ def _fabric_manager(view: NodeView) -> Iterator[Finding]:
             rule=_RULE,
             record=mismatch,
             notes=(
-                "pin driver and Fabric Manager to one version; "
-                "a reboot or new hardware cures nothing",
+                (
+                    "pin driver and Fabric Manager to one version; "
+                    "a reboot or new hardware cures nothing"
+                ),
             ),
         )
     elif last.state is FabricState.FAILED and _has_switch(view):
@@ -228,7 +240,7 @@ def _fabric_manager(view: NodeView) -> Iterator[Finding]:
 
 def _inforom(view: NodeView) -> Iterator[Finding]:
     by_pci: dict[str | None, list[int]] = {}
-    first = {}
+    first: dict[str | None, InforomCorrupted] = {}
     for record in view.node.records.inforom:
         by_pci.setdefault(record.pci, []).append(view.clock.boot_of(record))
         first.setdefault(record.pci, record)
@@ -258,8 +270,10 @@ def condition_findings(view: NodeView) -> Iterator[Finding]:
                 rule=_RULE,
                 record=condition,
                 notes=(
-                    "a latched condition: lastHeartbeatTime moves even when "
-                    "lastTransitionTime is days old",
+                    (
+                        "a latched condition: lastHeartbeatTime moves even when "
+                        "lastTransitionTime is days old"
+                    ),
                 ),
             )
 

@@ -1,7 +1,7 @@
 """One finding on a node, and the order findings have (xid_rules §1)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuvet.calculators.boots import NodeClock
@@ -135,7 +135,7 @@ class NodeView:
     incident: Incident
     events: NodeEvents
     aside: Mapping[int, str]
-    by_code: Mapping[int, tuple[Occurrence, ...]] = field(default_factory=dict[int, tuple[Occurrence, ...]])
+    by_code: Mapping[int, tuple[Occurrence, ...]]
 
     @property
     def clock(self) -> NodeClock:

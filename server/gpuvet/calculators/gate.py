@@ -112,7 +112,7 @@ def _kept_although_unseen(
 def _closed(view: NodeView, why: str) -> Gated:
     notes = [why]
     if _died_with_the_failure(view):
-        notes.append("its last line lies just before the failure: a shipper that dies then is itself suspicious")
+        notes.append("its last line lies just before the failure, which is itself suspicious")
     return Gated(Verdict.NOT_OBSERVABLE, notes=tuple(notes), closed=True)
 
 

@@ -143,7 +143,8 @@ def hma_contradictions(view: NodeView, hardware_codes: tuple[int, ...]) -> tuple
             f"HMA {_USER_ERROR} against kernel Xid {codes}: "
             "the agent judged the one line it saw; the hardware verdict stands"
         )
-    conditions = [c for c, r in _last_states(view.node.records.hma, view).items() if r.condition_true]
+    states = _last_states(view.node.records.hma, view)
+    conditions = [name for name, record in states.items() if record.condition_true]
     if conditions and view.is_measured and not hardware_codes:
         found.append(
             f"HMA {', '.join(conditions)} while the measured kernel log shows no hardware code: "

@@ -1,4 +1,4 @@
-"""Has the same thing happened to the same GPU before the last reboot? (xid_rules §5)"""
+"""Whether the same thing happened to the same GPU before the last reboot (xid_rules §5)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -86,6 +86,8 @@ def _as_told(earlier: int, reboots: int | None, notes: tuple[str, ...]) -> Recur
 def _weaker_rungs(
     view: NodeView, occurrence: Occurrence, codes: Iterable[int], same: SamePlace
 ) -> tuple[str, ...]:
+    if not view.clock.resets:
+        return ()
     notes: list[str] = []
     for other in view.of(*codes):
         if other is occurrence or other.boot != occurrence.boot or not same(other, occurrence):
@@ -93,7 +95,8 @@ def _weaker_rungs(
         for reset in view.clock.resets:
             if other.end_us < reset.at_us <= occurrence.start_us:
                 tried = "GPU reset" if reset.kind is BoundaryKind.GPU_RESET else "driver reload"
-                notes.append(f"a {tried} at {moment(reset.at_us):%Y-%m-%dT%H:%M:%SZ} did not cure it")
+                at = f"{moment(reset.at_us):%Y-%m-%dT%H:%M:%SZ}"
+                notes.append(f"a {tried} at {at} did not cure it")
     return tuple(dict.fromkeys(notes))
 
 
@@ -104,7 +107,5 @@ def _whole_life_read(view: NodeView, occurrence: Occurrence) -> bool:
     launched = view.node.launched_at
     if launched is not None and view.incident.window.start <= launched:
         return True
-    started = [
-        s.at_us for s in view.clock.starts[: occurrence.boot] if s.new_hardware
-    ]
+    started = [s.at_us for s in view.clock.starts[: occurrence.boot] if s.new_hardware]
     return bool(started) and moment(started[-1]) >= view.incident.window.start

@@ -71,6 +71,8 @@ def _judge(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[F
 
 def _not_from_the_kernel(view: NodeView, occurrence: Occurrence) -> Finding | None:
     """Return the finding of an event that only user space or a condition tells of, or None."""
+    if occurrence.first.source is Source.KERNEL:
+        return None
     if occurrence.sources == (Source.USER_SPACE.value,):
         return Finding(
             verdict=Verdict.LEAVE_ALONE,

@@ -7,9 +7,10 @@ from gpuvet.calculators.finding import Finding, NodeView, class_of
 from gpuvet.catalog.recovery_actions import recovery_actions
 from gpuvet.model.events import XidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
-from gpuvet.parse.xid_text import recovery_change
+from gpuvet.parse.xid_text import recovery_action
 
 _RULE = "xid_rules §11, Xid 154"
+_UNKNOWN_ACTION = "what this action value means"
 
 
 def action_verdict(value: int) -> Verdict | None:
@@ -23,13 +24,13 @@ def recovery_findings(view: NodeView) -> Iterator[Finding]:
     last: dict[tuple[str | None, int], tuple[int, XidEvent, Occurrence, int]] = {}
     for occurrence in view.of(154):
         for line in occurrence.lines:
-            change = recovery_change(line.text)
+            change = recovery_action(line.text)
             if change is None:
                 continue
             key = (occurrence.pci, occurrence.boot)
             position = view.clock.position(line, occurrence.boot)
             if key not in last or (position, line.line) >= (last[key][0], last[key][1].line):
-                last[key] = (position, line, occurrence, change.new)
+                last[key] = (position, line, occurrence, change.after)
     for (pci, _), (_, _, occurrence, value) in last.items():
         row = recovery_actions().get(value)
         verdict = action_verdict(value)
@@ -45,7 +46,7 @@ def recovery_findings(view: NodeView) -> Iterator[Finding]:
             occurrence=occurrence,
             pci=pci,
             minimum_action=Verdict.MONITOR if unverified else None,
-            open_check=(row.advice if row else "what this action value means") if unverified else None,
+            open_check=(row.advice if row else _UNKNOWN_ACTION) if unverified else None,
             is_qualifier=True,
             notes=()
             if trigger

@@ -21,7 +21,7 @@ def silent_gsp(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterat
     unknown = again.recurs is Recurs.UNKNOWN and not after_change
     notes = [_driver_fix(view), *again.notes]
     if after_change:
-        notes.append("2 or more nodes within 24 h of a driver or AMI change: the driver, not the GPU")
+        notes.append("2 or more nodes soon after a driver or AMI change: the driver, not the GPU")
     yield Finding(
         verdict=Verdict.REPLACE if alone else Verdict.REBOOT,
         fault_class=FaultClass.DRIVER_CONFIG,

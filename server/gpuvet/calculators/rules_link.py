@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import Finding, NodeView, class_of, described, ground_of
 from gpuvet.calculators.link_lines import decoded, link_of
-from gpuvet.calculators.recurrence import OPEN_CHECK, Recurrence, Recurs, recurrence
+from gpuvet.calculators.recurrence import OPEN_CHECK, Recurrence, Recurs, SamePlace, recurrence
+from gpuvet.calculators.rules_action import action_verdict
 from gpuvet.catalog.nvlink5 import NVLINK5_CODES
 from gpuvet.catalog.xid74 import (
     ECC_PARITY_LIMIT,
@@ -17,7 +19,7 @@ from gpuvet.catalog.xid74 import (
 )
 from gpuvet.model.events import XidEvent
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
-from gpuvet.parse.xid_text import nvlink_fault, peer_link, recovery_change
+from gpuvet.parse.xid_text import LinkFault, link_fault, link_number, recovery_action
 
 # xid_rules §6: an NVLink event this close on the same link explains a 137.
 PRIVILEGE_SECONDS = 5
@@ -71,8 +73,11 @@ def _nvlink5_line(view: NodeView, occurrence: Occurrence, line: XidEvent) -> Fin
         minimum_action=Verdict.MONITOR if verdict is Verdict.UNVERIFIED else None,
         open_check=decode.open_check
         or (
-            "the line itself, whole" if verdict is Verdict.UNVERIFIED
-            else OPEN_CHECK if unknown else None
+            "the line itself, whole"
+            if verdict is Verdict.UNVERIFIED
+            else OPEN_CHECK
+            if unknown
+            else None
         ),
         provisional=unknown or occurrence.inferred,
         companions=_earlier(again),
@@ -89,7 +94,7 @@ def _earlier(again: Recurrence | None) -> tuple[Ground, ...]:
     return (ground_of(other.first, what, pci=other.pci, occurrence=other),)
 
 
-def _same_link(link: int | None):  # noqa: ANN202 (SamePlace of recurrence)
+def _same_link(link: int | None) -> SamePlace:
     def same(earlier: Occurrence, later: Occurrence) -> bool:
         if earlier.pci != later.pci or earlier.epoch != later.epoch or earlier.pci is None:
             return False
@@ -102,8 +107,6 @@ def _follow_154(
     view: NodeView, occurrence: Occurrence, *, whole_boot: bool = False
 ) -> Verdict | None:
     """Return the verdict of the 154 that goes with an event, or None."""
-    from gpuvet.calculators.rules_action import action_verdict
-
     near = (
         [o for o in view.of(154) if o.pci == occurrence.pci and o.boot == occurrence.boot]
         if whole_boot
@@ -113,9 +116,14 @@ def _follow_154(
         change
         for o in near
         for line in o.lines
-        if (change := recovery_change(line.text)) is not None
+        if (change := recovery_action(line.text)) is not None
     ]
-    return action_verdict(changes[-1].new) if changes else None
+    return action_verdict(changes[-1].after) if changes else None
+
+
+@lru_cache(maxsize=4096)
+def _fault(text: str) -> LinkFault | None:
+    return link_fault(text)
 
 
 def nvlink4(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
@@ -123,7 +131,7 @@ def nvlink4(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     per_link: Counter[int | None] = Counter()
     judged: list[Finding] = []
     for line in _distinct(occurrence):
-        fault = nvlink_fault(line.text)
+        fault = _fault(line.text)
         link = fault.link if fault else None
         per_link[link] += 1
         if fault is None or not fault.registers:
@@ -142,11 +150,11 @@ def _plain74(view: NodeView, occurrence: Occurrence, link: int | None) -> Findin
     return _finding74(occurrence, verdict, link, "no registers in the line", again)
 
 
-def _same_link74(link: int | None):  # noqa: ANN202 (SamePlace of recurrence)
+def _same_link74(link: int | None) -> SamePlace:
     def same(earlier: Occurrence, later: Occurrence) -> bool:
         if earlier.pci != later.pci or earlier.epoch != later.epoch or earlier.pci is None:
             return False
-        links = {f.link for line in earlier.lines if (f := nvlink_fault(line.text)) is not None}
+        links = {f.link for line in earlier.lines if (f := _fault(line.text)) is not None}
         return link is not None and link in links
 
     return same
@@ -191,7 +199,7 @@ def _finding74(
         )
     return Finding(
         verdict=verdict,
-        fault_class=FaultClass.SOFTWARE_LINK if class_of(74) is FaultClass.UNKNOWN else class_of(74),
+        fault_class=class_of(74),
         what=f"{described(occurrence)}: link {'?' if link is None else link}{place}, {meaning}",
         rule="xid_rules §9",
         occurrence=occurrence,
@@ -206,7 +214,7 @@ def _finding74(
 
 def illegal_peer_access(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 137: an illegal access, unless an NVLink event on the same link explains it."""
-    links = {link for line in occurrence.lines if (link := peer_link(line.text)) is not None}
+    links = {link for line in occurrence.lines if (link := link_number(line.text)) is not None}
     for other in view.near(occurrence, NVLINK5_CODES, seconds=PRIVILEGE_SECONDS):
         if {link_of(line) for line in other.lines} & links:
             return

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import Finding, NodeView, described, ground_of
-from gpuvet.calculators.recurrence import OPEN_CHECK, Recurrence, Recurs, recurrence
+from gpuvet.calculators.recurrence import OPEN_CHECK, Recurrence, Recurs, recurrence, same_gpu
 from gpuvet.calculators.sympathy import poison_travelled
 from gpuvet.model.cluster import Flag, GpuFacts
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
-from gpuvet.parse.xid_text import Memory, containment, ecc_counts, is_pending_remap, memory_of
+from gpuvet.parse.xid_text import Memory, containment, ecc_counts, is_pending_remap, memory
 
 # xid_rules §7: look this far either side on the same PCI id.
 PARTNER_SECONDS = 60
@@ -32,15 +32,17 @@ def uncorrectable(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     memories, companions = _memories(view, occurrence)
     gpu = view.gpu(occurrence.pci)
     judged = [
-        _dram(view, occurrence, gpu) if memory is Memory.DRAM else _sram(view, occurrence, gpu)
-        for memory in sorted(memories)
+        _dram(view, occurrence, gpu) if place is Memory.DRAM else _sram(view, occurrence, gpu)
+        for place in sorted(memories)
     ] or [_unknown(view, occurrence)]
     chosen = min(judged, key=lambda f: f.rank)
     contradictions = chosen.contradictions
     if len(judged) > 1:
         contradictions += (
-            f"Xid {occurrence.code} on {occurrence.pci}: lines name both DRAM and SRAM; "
-            "the stronger verdict is taken",
+            (
+                f"Xid {occurrence.code} on {occurrence.pci}: lines name both DRAM and SRAM; "
+                "the stronger verdict is taken"
+            ),
         )
     yield replace(
         chosen,
@@ -56,32 +58,44 @@ def _memories(
     """Return the memories named on this PCI id around the event, and the lines that name them."""
     found: set[Memory] = set()
     for line in occurrence.lines:
-        if occurrence.code == 140:
-            counts = ecc_counts(line.text)
-            found |= counts.memories if counts is not None else set()
-        elif (memory := memory_of(line.text)) is not None:
-            found.add(memory)
+        found |= _counted(line.text) if occurrence.code == 140 else _named(line.text)
     grounds: list[Ground] = []
     for other in view.near(occurrence, (*_LOCATES_DRAM, _LOCATES_SRAM), seconds=PARTNER_SECONDS):
-        memory = Memory.SRAM if other.code == _LOCATES_SRAM else Memory.DRAM
-        found.add(memory)
-        what = f"Xid {other.code} places the error in {memory}"
+        place = Memory.SRAM if other.code == _LOCATES_SRAM else Memory.DRAM
+        found.add(place)
+        what = f"Xid {other.code} places the error in {place}"
         grounds.append(ground_of(other.first, what, pci=other.pci, occurrence=other))
     return frozenset(found), tuple(grounds)
 
 
-def _again(view: NodeView, occurrence: Occurrence, memory: Memory) -> Recurrence:
+def _named(text: str) -> set[Memory]:
+    match memory(text):
+        case Memory.BOTH:
+            return {Memory.DRAM, Memory.SRAM}
+        case Memory.UNKNOWN:
+            return set()
+        case one:
+            return {one}
+
+
+def _counted(text: str) -> set[Memory]:
+    """Return the memories whose count in a 140 is above zero."""
+    counts = ecc_counts(text)
+    if counts is None:
+        return set()
+    found = {Memory.DRAM} if counts.dram else set[Memory]()
+    return found | ({Memory.SRAM} if counts.ltc or counts.mmu or counts.pcie else set[Memory]())
+
+
+def _again(view: NodeView, occurrence: Occurrence, place: Memory) -> Recurrence:
     """A new 48 in DRAM on the same GPU recurs even at another address."""
-    family = _ECC_DRAM if memory is Memory.DRAM and occurrence.code == 48 else (occurrence.code,)
-    return recurrence(
-        view,
-        occurrence,
-        family=family,
-        same=lambda a, b: a.pci == b.pci
-        and a.pci is not None
-        and a.epoch == b.epoch
-        and (a.code == 171 or memory in _memories(view, a)[0] or not _memories(view, a)[0]),
-    )
+    family = _ECC_DRAM if place is Memory.DRAM and occurrence.code == 48 else (occurrence.code,)
+
+    def same(earlier: Occurrence, later: Occurrence) -> bool:
+        memories = _memories(view, earlier)[0]
+        return same_gpu(earlier, later) and (place in memories or not memories)
+
+    return recurrence(view, occurrence, family=family, same=same)
 
 
 def _finding(
@@ -135,11 +149,15 @@ def _dram(view: NodeView, occurrence: Occurrence, gpu: GpuFacts | None) -> Findi
     contradictions: tuple[str, ...] = ()
     if gpu and gpu.remap_pending is Flag.NO and not staged:
         contradictions = (
-            f"Xid {occurrence.code} in DRAM on {occurrence.pci}, but no remap is pending and no "
-            "Xid 63 stands beside it: nothing was staged, expect it again",
+            (
+                f"Xid {occurrence.code} in DRAM on {occurrence.pci}, but no remap is pending and no "
+                "Xid 63 stands beside it: nothing was staged, expect it again"
+            ),
         )
     retires = occurrence.code != 140
-    notes = () if retires else ("140 retires nothing: a reboot does not cure the row",)
+    notes: tuple[str, ...] = ()
+    if not retires:
+        notes = ("140 retires nothing: a reboot does not cure the row",)
     return _finding(
         occurrence, Verdict.REBOOT, "DRAM", again, notes=notes, contradictions=contradictions
     )
@@ -169,12 +187,14 @@ def _sram(view: NodeView, occurrence: Occurrence, gpu: GpuFacts | None) -> Findi
 
 
 def _unknown(view: NodeView, occurrence: Occurrence) -> Finding:
-    notes = ("the lines do not name the memory",)
+    notes: tuple[str, ...] = ("the lines do not name the memory",)
     branch = _branch(view.node.driver_version)
     if branch is not None and branch < _LOCATES_SINCE:
         notes += (
-            f"driver {view.node.driver_version} is older than R{_LOCATES_SINCE}: "
-            "a missing 171 or 172 says nothing",
+            (
+                f"driver {view.node.driver_version} is older than R{_LOCATES_SINCE}: "
+                "a missing 171 or 172 says nothing"
+            ),
         )
     return _finding(
         occurrence,
@@ -217,8 +237,10 @@ def remap_failed(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     read_no = gpu is not None and gpu.remap_failed is Flag.NO
     if final and read_no:
         contradictions = (
-            f"final Xid 64 on {occurrence.pci}, but Remapping Failure Occurred: No was read: "
-            "the line stands",
+            (
+                f"final Xid 64 on {occurrence.pci}, but Remapping Failure Occurred: No was read: "
+                "the line stands"
+            ),
         )
     yield Finding(
         verdict=Verdict.REPLACE if final or failed else Verdict.REBOOT,

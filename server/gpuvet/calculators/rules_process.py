@@ -7,7 +7,7 @@ from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import US, Finding, NodeView, described
 from gpuvet.model.events import XidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
-from gpuvet.parse.xid_text import mmu_fault, sm_place
+from gpuvet.parse.xid_text import mmu_fault, shader_place
 
 # xid_rules §6: two runs are two job ids, or two pids this far apart, inside a day.
 RUN_APART_US = 60 * US
@@ -71,21 +71,18 @@ def _recent_lines(view: NodeView, occurrence: Occurrence) -> list[tuple[int, Xid
 
 
 def _elsewhere(view: NodeView, occurrence: Occurrence, shared: Shared, code: int) -> bool:
-    return bool(
-        shared.application_gpus.get(code, frozenset()) - {(view.node.node, occurrence.pci)}
-    )
+    gpus = shared.application_gpus.get(code, frozenset())
+    return len(gpus) > ((view.node.node, occurrence.pci) in gpus)
 
 
-def graphics_exception(
-    view: NodeView, occurrence: Occurrence, shared: Shared
-) -> Iterator[Finding]:
+def graphics_exception(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:
     """Xid 13: the same SM in two runs while other GPUs are clean needs a diagnosis."""
     if view.node.node in shared.mass_application:
         yield _leave(occurrence, "on several nodes at once: code, not hardware")
         return
     places: dict[tuple[int, int], list[tuple[int, XidEvent]]] = {}
     for position, line in _recent_lines(view, occurrence):
-        place = sm_place(line.text)
+        place = shader_place(line.text)
         if place is not None:
             places.setdefault((place.gpc, place.tpc), []).append((position, line))
     others = {o.pci for o in view.of(13)} - {occurrence.pci}
@@ -113,7 +110,7 @@ def _repeated(occurrence: Occurrence, why: str, check: str = _DIAGNOSE) -> Findi
 def mmu(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:
     """Xid 31: application, unless one GPU alone repeats it over runs, or all stop answering."""
     faults = [f for line in occurrence.lines if (f := mmu_fault(line.text)) is not None]
-    unknown_client = any(f.client == "UNRECOGNIZED_CLIENT" for f in faults)
+    unknown_client = any(f.is_unrecognized_client for f in faults)
     seen = view.node.facts.gpus_seen
     if unknown_client and seen is not None and seen == 0:
         finding = _leave(occurrence, "unrecognised client, and the GPUs stopped answering")

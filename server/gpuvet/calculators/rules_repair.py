@@ -9,6 +9,7 @@ from gpuvet.catalog.instance_types import instance_type
 from gpuvet.catalog.xids import XidRow
 from gpuvet.model.cluster import Flag
 from gpuvet.model.verdict import FaultClass, Verdict
+from gpuvet.parse.xid_text import repair
 
 _RULE = "xid_rules §6"
 _STAGED = {156: Verdict.REBOOT, 160: Verdict.MONITOR, 177: Verdict.MONITOR}
@@ -18,7 +19,7 @@ def staged_repair(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 156, 160, 177: a repair waits for the next reset."""
     gpu = view.gpu(occurrence.pci)
     pending = gpu is not None and Flag.YES in {gpu.channel_repair_pending, gpu.tpc_repair_pending}
-    asks = any("to activate" in line.text for line in occurrence.lines)
+    asks = any(repair(line.text).to_activate for line in occurrence.lines)
     verdict = Verdict.REBOOT if pending or asks else _STAGED[occurrence.code]
     quiet = verdict is Verdict.REBOOT
     yield Finding(
@@ -35,7 +36,7 @@ def staged_repair(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
 def no_spare_left(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 157, 161: no spare part is left; a MIG refusal of 157 is not that."""
     del view
-    mig = occurrence.code == 157 and all("MIG mode" in line.text for line in occurrence.lines)
+    mig = occurrence.code == 157 and all(repair(line.text).mig_mode for line in occurrence.lines)
     yield Finding(
         verdict=Verdict.MONITOR if mig else Verdict.REPLACE,
         fault_class=class_of(occurrence.code),
@@ -54,7 +55,8 @@ def by_catalog(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     if row is None:
         yield _unlisted(occurrence)
         return
-    verdict, unknown, notes = row.default_verdict, False, ()
+    verdict, unknown = row.default_verdict, False
+    notes: tuple[str, ...] = ()
     if row.on_recurrence is not row.default_verdict:
         again = recurrence(view, occurrence)
         notes = again.notes
@@ -117,7 +119,9 @@ def wrong_architecture(view: NodeView, occurrence: Occurrence) -> Finding | None
         minimum_action=Verdict.MONITOR,
         open_check="instance type of this node, and whether the stream belongs to it",
         contradictions=(
-            f"Xid {occurrence.code} does not exist on {architecture}: "
-            "wrong instance type or wrong node mapping?",
+            (
+                f"Xid {occurrence.code} does not exist on {architecture}: "
+                "wrong instance type or wrong node mapping?"
+            ),
         ),
     )

@@ -1,30 +1,63 @@
-"""Events that follow from another one and so can be no cause (xid_rules §4)."""
+"""Events that follow from another one and so can be no cause (xid_rules §4).
+
+Which follows which, and within how many seconds, is `catalog/consequences.csv`; here stands how a
+row is read.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 from gpuvet.calculators.boots import NodeClock, microseconds
 from gpuvet.calculators.events import Occurrence
-from gpuvet.calculators.link_lines import leads_to_reset, points_elsewhere
-from gpuvet.calculators.finding import US
+from gpuvet.calculators.link_lines import (
+    drops_a_link,
+    is_remap_echo,
+    leads_to_reset,
+    points_elsewhere,
+)
+from gpuvet.catalog.consequences import CauseKind, Consequence, Scope, consequences, follows_from
+from gpuvet.catalog.kinds import CodeKind
 from gpuvet.model.cluster import NodeEvidence
 from gpuvet.model.events import SxidEvent
 
-# Windows of xid_rules §4 in seconds; ours unless a source is named there.
-TEARDOWN_AFTER = 300
-SHUTDOWN_BEFORE = 60
-GSP_AFTER_LOSS = 300
-LINK_BEFORE, LINK_AFTER = 60, 30
-SWITCH_AFTER_LOSS = 60
-FAULT_AFTER_LOSS = 30
-POISON_AFTER_DBE = 60
-
+_US = 1_000_000
 _TEARDOWN = frozenset({43, 45})
-_NEVER_A_CAUSE_OF_TEARDOWN = frozenset({43, 45, 154, 171, 172})
-_LINK_CODES = frozenset({74, *range(144, 151)})
-_TAKES_LINKS_DOWN = (79, 46, 62, 95, 110, 119, 140, 143, 158)
-_TAKES_MEMORY_DOWN = (48, 95, 79, 140)
-GPU_LOST = 79
+
+# Conditions of the table that take code to read; a row without one holds for every event.
+_EFFECT: Mapping[str, Callable[[Occurrence], bool]] = {
+    "nvlink5-after-peer": points_elsewhere,
+    "nvlink5-after-peer-link": points_elsewhere,
+    "nvlink5-after-switch": points_elsewhere,
+    "remap-after-link-drop": is_remap_echo,
+}
+_CAUSE: Mapping[str, Callable[[Occurrence], bool]] = {
+    "nvlink-after-peer-link": leads_to_reset,
+    "nvlink5-after-peer-link": leads_to_reset,
+    "remap-after-link-drop": drops_a_link,
+}
+
+
+@cache
+def _rows(code: int) -> tuple[Consequence, ...]:
+    """Return the rows that put an Xid aside; a row with a verdict of its own keeps the event."""
+    return tuple(row for row in follows_from(CodeKind.XID, code) if row.verdict is None)
+
+
+@cache
+def _row(rule: str) -> Consequence:
+    return next(row for row in consequences() if row.rule == rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What else happened on the node, for the rows to look up."""
+
+    by_code: Mapping[int, Sequence[Occurrence]]
+    fatal_switch: Sequence[tuple[int, int]]  # (boot, position)
+    going_down: Sequence[tuple[int, int]]
+    causes: Sequence[Occurrence]  # events that are no consequence themselves
 
 
 def put_aside(
@@ -34,100 +67,99 @@ def put_aside(
     by_code: dict[int, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences:
         by_code[occurrence.code].append(occurrence)
-    downs = _going_down(node, clock)
-    switch_faults = _fatal_switch_faults(node.records.sxids, clock)
+    around = _Surroundings(
+        by_code=by_code,
+        fatal_switch=_fatal_switch_faults(node.records.sxids, clock),
+        going_down=_going_down(node, clock),
+        causes=(),
+    )
     aside: dict[int, str] = {}
-    teardown: list[tuple[int, Occurrence]] = []
     for index, occurrence in enumerate(occurrences):
-        if occurrence.code in _TEARDOWN:
-            teardown.append((index, occurrence))
-            continue
-        reason = _follows(occurrence, by_code, switch_faults)
-        if reason is not None:
+        if occurrence.code not in _TEARDOWN and (reason := _follows(occurrence, around)):
             aside[index] = reason
-    set_aside = {id(occurrences[i]) for i in aside}
-    causes = [
-        o
-        for o in occurrences
-        if o.code not in _NEVER_A_CAUSE_OF_TEARDOWN and id(o) not in set_aside
-    ]
-    for index, occurrence in teardown:
-        reason = _torn_down_by(occurrence, causes, downs)
-        if reason is not None:
+    # A teardown follows only what is no consequence itself.
+    around = _Surroundings(
+        by_code=by_code,
+        fatal_switch=around.fatal_switch,
+        going_down=around.going_down,
+        causes=[o for i, o in enumerate(occurrences) if i not in aside],
+    )
+    for index, occurrence in enumerate(occurrences):
+        if occurrence.code in _TEARDOWN and (reason := _torn_down_by(occurrence, around)):
             aside[index] = reason
     return aside
 
 
-def _follows(
-    occurrence: Occurrence,
-    by_code: dict[int, list[Occurrence]],
-    switch_faults: Sequence[tuple[int, int]],
-) -> str | None:
-    code = occurrence.code
-    if code in {119, 120}:
-        return _after(occurrence, by_code, (GPU_LOST,), GSP_AFTER_LOSS)
-    if code in {13, 31}:
-        return _after(occurrence, by_code, _TAKES_MEMORY_DOWN, FAULT_AFTER_LOSS)
-    if code in _LINK_CODES:
-        return _link_follows(occurrence, by_code, switch_faults)
+def _follows(occurrence: Occurrence, around: _Surroundings) -> str | None:
+    for row in _rows(occurrence.code):
+        condition = _EFFECT.get(row.rule)
+        if condition is not None and not condition(occurrence):
+            continue
+        reason = _cause(row, occurrence, around)
+        if reason is not None:
+            return reason
     return None
 
 
-def _after(
-    occurrence: Occurrence,
-    by_code: dict[int, list[Occurrence]],
-    causes: Iterable[int],
-    seconds: int,
-) -> str | None:
-    """Find a cause on the same PCI id no more than `seconds` before."""
-    for code in causes:
-        for cause in by_code.get(code, ()):
-            distance = occurrence.start_us - cause.start_us
-            same_place = cause.pci == occurrence.pci and cause.boot == occurrence.boot
-            if same_place and 0 <= distance <= seconds * US:
-                return f"Xid {code} on the same GPU {distance / US:.0f} s before"
-    return None
-
-
-def _link_follows(
-    occurrence: Occurrence,
-    by_code: dict[int, list[Occurrence]],
-    switch_faults: Sequence[tuple[int, int]],
-) -> str | None:
-    if occurrence.code != 74 and not points_elsewhere(occurrence):
+def _cause(row: Consequence, occurrence: Occurrence, around: _Surroundings) -> str | None:
+    if row.cause_kind is CauseKind.SXID:
+        near = any(_in_reach(row, occurrence, b, p) for b, p in around.fatal_switch)
+        return "a fatal SXid of the NVSwitch" if near else None
+    if row.cause_kind not in {CauseKind.XID, CauseKind.LINK_DROP}:
         return None
-    others = [o for code in _TAKES_LINKS_DOWN for o in by_code.get(code, ())]
-    others += [
-        o for code in range(144, 151) for o in by_code.get(code, ()) if leads_to_reset(o)
-    ]
-    for other in others:
-        if other.pci == occurrence.pci or other.boot != occurrence.boot:
+    holds = _CAUSE.get(row.rule)
+    for cause in _of_codes(row, around):
+        if cause is occurrence or not _in_scope(row.scope, occurrence, cause):
             continue
-        distance = occurrence.start_us - other.start_us
-        if -LINK_AFTER * US <= distance <= LINK_BEFORE * US:
-            return f"Xid {other.code} on {other.pci or 'another GPU'}, the other end of the link"
-    for boot, position in switch_faults:
-        distance = occurrence.start_us - position
-        if boot == occurrence.boot and -LINK_AFTER * US <= distance <= LINK_BEFORE * US:
-            return "a fatal SXid of the NVSwitch"
+        if _in_reach(row, occurrence, cause.boot, cause.start_us) and (
+            holds is None or holds(cause)
+        ):
+            return f"Xid {cause.code} on {cause.pci or 'an unnamed GPU'}"
     return None
 
 
-def _torn_down_by(
-    occurrence: Occurrence, causes: Sequence[Occurrence], downs: Sequence[tuple[int, int]]
-) -> str | None:
+def _of_codes(row: Consequence, around: _Surroundings) -> Iterator[Occurrence]:
+    codes = row.causes or tuple(around.by_code)
+    for code in codes:
+        if code not in row.not_causes:
+            yield from around.by_code.get(code, ())
+
+
+def _in_scope(scope: Scope, effect: Occurrence, cause: Occurrence) -> bool:
+    match scope:
+        case Scope.SAME_GPU:
+            return effect.pci == cause.pci
+        case Scope.OTHER_GPU:
+            return effect.pci != cause.pci
+        case Scope.NODE | Scope.NVLINK_DOMAIN:
+            return True
+        case Scope.OTHER_NODE:
+            return False
+
+
+def _in_reach(row: Consequence, effect: Occurrence, boot: int, position: int) -> bool:
+    if boot != effect.boot:
+        return False
+    before_us = effect.start_us - position
+    within = row.cause_before_seconds is None or before_us <= row.cause_before_seconds * _US
+    return within and before_us >= -row.cause_after_seconds * _US
+
+
+def _torn_down_by(occurrence: Occurrence, around: _Surroundings) -> str | None:
+    """A 45 that names its Xid follows that one only, anywhere earlier in the boot."""
+    row = _row("teardown-after-xid")
     roots = {e.root for e in occurrence.lines if e.root is not None}
-    for cause in causes:
-        if cause.boot != occurrence.boot:
+    for cause in around.causes:
+        if cause.boot != occurrence.boot or cause.code in row.not_causes:
             continue
-        distance = occurrence.start_us - cause.start_us
-        if cause.code in roots and distance >= 0:
-            return f"Xid {cause.code}, which it names itself"
-        if not roots and 0 <= distance <= TEARDOWN_AFTER * US:
-            return f"Xid {cause.code} {distance / US:.0f} s before"
-    for boot, position in downs:
-        if boot == occurrence.boot and occurrence.start_us >= position - SHUTDOWN_BEFORE * US:
-            return "the node's own shutdown"
+        if roots:
+            if cause.code in roots and cause.start_us <= occurrence.start_us:
+                return f"Xid {cause.code} on {cause.pci or 'an unnamed GPU'}, which it names"
+        elif _in_reach(row, occurrence, cause.boot, cause.start_us):
+            return f"Xid {cause.code} on {cause.pci or 'an unnamed GPU'}"
+    down = _row("teardown-by-shutdown")
+    if any(_in_reach(down, occurrence, b, p) for b, p in around.going_down):
+        return "the node's own shutdown"
     return None
 
 
@@ -143,9 +175,7 @@ def _going_down(node: NodeEvidence, clock: NodeClock) -> list[tuple[int, int]]:
     return downs
 
 
-def _fatal_switch_faults(
-    sxids: Iterable[SxidEvent], clock: NodeClock
-) -> list[tuple[int, int]]:
+def _fatal_switch_faults(sxids: Iterable[SxidEvent], clock: NodeClock) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for event in sxids:
         if event.fatal:
@@ -157,20 +187,25 @@ def _fatal_switch_faults(
 def switch_follows_loss(
     position: int, boot: int, occurrences: Iterable[Occurrence]
 ) -> Occurrence | None:
-    """Return the lost GPU that explains a fatal SXid, if one lies 0 to 60 s before it."""
+    """Return the lost GPU that explains a fatal SXid, if one lies shortly before it."""
+    row = _row("switch-after-lost-gpu")
+    reach = (row.cause_before_seconds or 0) * _US
     for occurrence in occurrences:
-        if occurrence.code != GPU_LOST or occurrence.boot != boot:
+        if occurrence.code not in row.causes or occurrence.boot != boot:
             continue
-        if 0 <= position - occurrence.start_us <= SWITCH_AFTER_LOSS * US:
+        if 0 <= position - occurrence.start_us <= reach:
             return occurrence
     return None
 
 
 def poison_travelled(occurrence: Occurrence, dbes: Iterable[Occurrence]) -> Occurrence | None:
     """Return the 48 of another GPU whose poison a 94 may have consumed."""
-    for dbe in dbes:
-        if dbe.pci == occurrence.pci or dbe.boot != occurrence.boot:
-            continue
-        if 0 <= occurrence.start_us - dbe.start_us <= POISON_AFTER_DBE * US:
-            return dbe
-    return None
+    row = _row("poison-from-peer")
+    return next(
+        (
+            dbe
+            for dbe in dbes
+            if dbe.pci != occurrence.pci and _in_reach(row, occurrence, dbe.boot, dbe.start_us)
+        ),
+        None,
+    )

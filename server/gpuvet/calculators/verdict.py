@@ -11,7 +11,13 @@ from datetime import datetime
 
 from gpuvet.calculators.boots import microseconds, moment
 from gpuvet.calculators.coverage import epoch_hour
-from gpuvet.calculators.cross_node import Shared, echo, first_fault_elsewhere, look_across, only_follows
+from gpuvet.calculators.cross_node import (
+    Shared,
+    echo,
+    first_fault_elsewhere,
+    look_across,
+    only_follows,
+)
 from gpuvet.calculators.events import Occurrence, prepare_events
 from gpuvet.calculators.facts import condition_findings, count_contradiction, fact_findings
 from gpuvet.calculators.finding import (
@@ -23,8 +29,8 @@ from gpuvet.calculators.finding import (
     ground_of,
     row_of,
 )
-from gpuvet.calculators.gate import Gated, gate
 from gpuvet.calculators.gate import RULE as GATE_RULE
+from gpuvet.calculators.gate import Gated, gate
 from gpuvet.calculators.platform import hma_contradictions, passed_check_after, platform_findings
 from gpuvet.calculators.rules import event_findings
 from gpuvet.calculators.rules_switch import switch_findings
@@ -115,9 +121,7 @@ def _already_done(view: NodeView, found: Sequence[Finding]) -> list[Finding]:
     starts = view.clock.start_us
     if not starts:
         return list(found)
-    bad_fact = any(
-        f.rank <= 3 and f.occurrence is None and f.record is None for f in found
-    )
+    bad_fact = any(f.rank <= 3 and f.occurrence is None and f.record is None for f in found)
     passed = passed_check_after(view)
     clean_since = _measured_since(view, moment(starts[-1]))
     if bad_fact or not (clean_since or passed):
@@ -302,12 +306,17 @@ def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str
         latest = view.incident.latest_cause
         at = top.occurrence.at if top.occurrence else None
         if latest is not None and at is not None and at > latest:
-            notes.append(f"it lies after the failure at {view.incident.failure_at:%H:%M:%SZ}: not its cause")
+            notes.append(f"it lies after the failure at {_clock(view)}: not its cause")
         also = [f for f in ranked if f.rank > max(top.rank, 3)]
-        notes += [f"also seen: {f.what}{f' on {f.pci}' if f.pci else ''} ({f.verdict})" for f in also[:6]]
+        notes += [f"also seen: {f.what} on {f.pci or 'the node'} ({f.verdict})" for f in also[:6]]
     notes += _aside_notes(view)
     notes += view.node.coverage.notes
     return tuple(dict.fromkeys(n for n in notes if n))
+
+
+def _clock(view: NodeView) -> str:
+    failure = view.incident.failure_at
+    return f"{failure:%H:%M:%SZ}" if failure else "an unknown time"
 
 
 def _aside_notes(view: NodeView) -> list[str]:
@@ -333,17 +342,13 @@ def _decided_by(strongest: Finding | None, gated: Gated) -> DecidedBy:
 
 
 def _seen_elsewhere(view: NodeView, shared: Shared) -> bool:
-    return any(
-        len(shared.code_nodes.get(o.code, ())) >= 3 for o in view.candidates()
-    )
+    return any(len(shared.code_nodes.get(o.code, ())) >= 3 for o in view.candidates())
 
 
 def _agent_named_process(view: NodeView) -> bool:
     """True when the agent blames a user error and the line behind it names a pid."""
     blames = any(r.reason == "XidUserAppError" for r in view.node.records.hma)
-    return blames and any(
-        e.pid is not None for o in view.candidates() for e in o.lines
-    )
+    return blames and any(e.pid is not None for o in view.candidates() for e in o.lines)
 
 
 def verdict_map(verdicts: Sequence[NodeVerdict]) -> Mapping[str, Verdict]:

@@ -72,9 +72,7 @@ def headline(nodes: Sequence[NodeVerdict]) -> str:
     return f"{len(nodes)} {noun}: {', '.join(parts)}"
 
 
-def group_nodes(
-    nodes: Sequence[NodeVerdict], orchestrator: Orchestrator
-) -> tuple[NodeGroup, ...]:
+def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tuple[NodeGroup, ...]:
     """Return nodes in the order of their verdicts; those with nothing of their own together."""
     groups: dict[tuple[object, ...], list[NodeVerdict]] = {}
     for node in nodes:
@@ -93,9 +91,7 @@ def group_nodes(
         )
         for members in groups.values()
     ]
-    return tuple(
-        sorted(found, key=lambda g: (_STRONGEST_FIRST.index(g.shown.verdict), g.nodes[0]))
-    )
+    return tuple(sorted(found, key=lambda g: (_STRONGEST_FIRST.index(g.shown.verdict), g.nodes[0])))
 
 
 def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
@@ -113,3 +109,8 @@ def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
 def not_seen_line(row: NotSeenRow) -> str:
     """Return one absence as a sentence."""
     return f"{row.what}: {row.reason}; {row.closes_with}"
+
+
+def coverage_markdown(report: VerdictReport) -> str:
+    """Return only what could be seen, as Markdown."""
+    return render("coverage.md.j2", **_context(report))
