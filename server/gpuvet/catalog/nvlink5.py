@@ -129,7 +129,9 @@ def matching_rows(
 
 
 def _is_named(row: NvLinkRow, names: set[str]) -> bool:
-    return not names.isdisjoint(unit.casefold() for unit in row.units)
+    # Readers that end a unit's name at a blank keep only the last word of "MSE Degraded".
+    known = {word for unit in row.units for word in (unit.casefold(), unit.casefold().split()[-1])}
+    return not names.isdisjoint(known)
 
 
 def _holds(row: NvLinkRow, intr_info: int) -> bool:
