@@ -28,7 +28,13 @@ _STRONGEST_FIRST = (
     Verdict.LEAVE_ALONE,
 )
 _RESOLUTIONS = (Resolution.RESET_GPU, Resolution.XID_154_EVAL, Resolution.IGNORE)
-_PRINTED = {"fatal": True, "link_fatal": True, "nonfatal": False, "non-fatal": False}
+_PRINTED = {
+    "fatal": True,
+    "link fatal": True,
+    "link_fatal": True,
+    "nonfatal": False,
+    "non-fatal": False,
+}
 POINTS_HERE = frozenset(
     {  # buckets that name this GPU or its link; only they lead to REPLACE
         Investigatory.CONTACT_SUPPORT,
@@ -106,11 +112,11 @@ def matching_rows(
     xid: int, units: Sequence[str], intr_info: int, error_status: int
 ) -> tuple[NvLinkRow, ...]:
     """Return the rows a line matches: those of its exact errorStatus, else those of its bits."""
-    names = {name for unit in units for name in unit.split("/")}
+    names = {name.casefold() for unit in units for name in unit.split("/")}
     rows = tuple(
         row
         for row in nvlink_rows()
-        if row.xid == xid and names.intersection(row.units) and _holds(row, intr_info)
+        if row.xid == xid and _is_named(row, names) and _holds(row, intr_info)
     )
     exact = tuple(
         row for row in rows if row.status_kind is StatusKind.ANY or error_status in row.statuses
@@ -120,6 +126,12 @@ def matching_rows(
         for row in rows
         if row.status_kind is StatusKind.BIT and any(bit & error_status for bit in row.statuses)
     )
+
+
+def _is_named(row: NvLinkRow, names: set[str]) -> bool:
+    # Readers that end a unit's name at a blank keep only the last word of "MSE Degraded".
+    known = {word for unit in row.units for word in (unit.casefold(), unit.casefold().split()[-1])}
+    return not names.isdisjoint(known)
 
 
 def _holds(row: NvLinkRow, intr_info: int) -> bool:

@@ -63,8 +63,17 @@ def _explained(args: argparse.Namespace) -> Sequence[XidExplanation]:
             raise UnknownCode("give a code or --line, not both")
         from gpuvet.explain.line import explain_lines
 
-        return explain_lines(sys.stdin.read(MAX_INPUT) if args.line == "-" else args.line)
+        return explain_lines(_stdin() if args.line == "-" else args.line)
     return (explain_code(*_code(" ".join(args.code), sxid=args.sxid)),)
+
+
+def _stdin() -> str:
+    text = sys.stdin.read(MAX_INPUT + 1)
+    if len(text) > MAX_INPUT:
+        raise UnknownCode(
+            f"more than {MAX_INPUT} characters on stdin; for a whole log ask 'gpuvet verdict'"
+        )
+    return text
 
 
 def _code(text: str, *, sxid: bool) -> tuple[int, CodeKind]:

@@ -14,6 +14,10 @@ from gpuvet.explain.reasons import reason
 from gpuvet.model.base import Value
 from gpuvet.model.verdict import FaultClass, Verdict
 
+_OTHER_LIST = {
+    CodeKind.SXID: "The NVSwitch list has an SXid {code}: ask with --sxid.",
+    CodeKind.XID: "The GPU list has an Xid {code}: ask without --sxid.",
+}
 _UNLISTED = "In no published list."
 _QUOTE_IT = "quote the raw line to NVIDIA support; its meaning is not public"
 _LISTED_SINCE = "look it up in NVIDIA's present Xid catalog, else quote the raw line to support"
@@ -65,7 +69,7 @@ def explain_code(code: int, kind: CodeKind = CodeKind.XID) -> XidExplanation:
     if kind is CodeKind.SXID:
         return explain_sxid(code)
     row = xids().get(code)
-    return _unlisted(code, kind) if row is None else _listed(row)
+    return _listed(row) if row is not None else _unlisted(code, kind)
 
 
 def explain_sxid(
@@ -173,6 +177,8 @@ def _word_against_table(row: SxidRow, *, fatal: bool | None) -> tuple[str, ...]:
 
 
 def _unlisted(code: int, kind: CodeKind) -> XidExplanation:
+    other = CodeKind.SXID if kind is CodeKind.XID else CodeKind.XID
+    elsewhere = code in (sxids() if other is CodeKind.SXID else xids())
     return XidExplanation(
         kind=kind,
         code=code,
@@ -185,5 +191,8 @@ def _unlisted(code: int, kind: CodeKind) -> XidExplanation:
         minimum_action="MONITOR",
         why="Neither NVIDIA's catalog nor the open driver names it, so nothing is guessed.",
         open_check=_LISTED_SINCE,
-        notes=("It neither outranks a known hardware verdict nor lowers one.",),
+        notes=(
+            "It neither outranks a known hardware verdict nor lowers one.",
+            *((_OTHER_LIST[other].format(code=code),) if elsewhere else ()),
+        ),
     )

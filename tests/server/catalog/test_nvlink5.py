@@ -173,6 +173,15 @@ def test_only_a_reset_that_points_here_becomes_replace_when_it_recurs() -> None:
             id="one of two enum values",
         ),
         pytest.param(
+            150,
+            "DEGRADED",
+            0x0,
+            0x0,
+            "Fatal",
+            ("REBOOT", "REPLACE", False),
+            id="a name that was cut at its blank",
+        ),
+        pytest.param(
             149,
             "NETIR_LINK_EVT",
             0x028001C6,
