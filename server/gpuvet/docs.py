@@ -1,11 +1,15 @@
 """The generated part of references/: which pages there are, written or compared."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pydantic import BaseModel
+
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
+from gpuvet.model.report import VerdictReport
 
 FOLDER = "references"
 
@@ -17,10 +21,20 @@ class PageMaker(NamedTuple):
     make: Callable[[], str]
 
 
+def schema(value: type[BaseModel]) -> Callable[[], str]:
+    """Return a maker of the JSON Schema of what a command prints."""
+
+    def make() -> str:
+        return json.dumps(value.model_json_schema(by_alias=True, mode="serialization"), indent=1) + "\n"
+
+    return make
+
+
 PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("xids.md", xids_page),
     PageMaker("sxids.md", sxids_page),
     PageMaker("nvlink5.md", nvlink5_page),
+    PageMaker("schemas/verdict.json", schema(VerdictReport)),
 )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from gpuvet.aws.door import LogLine, LogStream, NodeName
 from gpuvet.calculators.coverage import (
+    HOUR,
     CoverageRules,
     Life,
     hma_coverage,
@@ -27,14 +28,16 @@ from gpuvet.model.cluster import (
 )
 from gpuvet.model.coverage import (
     CoverageStatus,
+    Gap,
     Gate,
+    HourState,
     NodeCoverage,
     Shipper,
     SourceCoverage,
     StreamCounts,
 )
 from gpuvet.model.events import AnyRecord, Boundary, HmaRecord, TimeQuality
-from gpuvet.model.evidence import Envelope, Reason, Status, Window
+from gpuvet.model.evidence import Envelope, Reason, Window
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.kernel_log import LineCounts, RawLine, node_records, parse_lines
 
@@ -68,7 +71,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
     nodes = tuple(case_nodes(case))
     logs = _read_logs(case, nodes, asked)
     orchestrator = _orchestrator(case, nodes)
-    live = _group_liveness(logs)
+    agent, agent_unread = _read_agent(case, orchestrator, logs, asked)
     evidence = ClusterEvidence(
         orchestrator=orchestrator,
         now=asked.now,
@@ -77,10 +80,12 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         failure_at=asked.failure_at,
         failure_measured=asked.failure_measured,
         nodes=tuple(
-            _node(case, node, logs, asked, orchestrator=orchestrator, live=live) for node in nodes
+            _node(case, node, logs, asked, agent) for node in nodes
         ),
     )
-    return Gathered(evidence=evidence, not_seen=logs.not_seen, counts=logs.lines)
+    return Gathered(
+        evidence=evidence, not_seen=(*logs.not_seen, *agent_unread), counts=logs.lines
+    )
 
 
 def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
@@ -186,23 +191,40 @@ def _added(one: LineCounts, other: LineCounts) -> LineCounts:
     )
 
 
-def _group_liveness(logs: _Logs) -> dict[str | None, bool]:
-    """Return, per log group, whether any stream of it was live inside the window."""
-    live: dict[str | None, bool] = {}
-    for counts in logs.counts.values():
-        for one in counts:
-            live[one.group] = live.get(one.group, False) or any(b.lines for b in one.bins)
-    return live
+_CLUSTER_GROUP = "/aws/sagemaker/Clusters/"
+
+
+def _read_agent(
+    case: Case, orchestrator: Orchestrator, logs: _Logs, asked: Resolved
+) -> tuple[_Agent | None, tuple[NotSeen, ...]]:
+    """Return whether the cluster's own log group was live inside the window, without the pad."""
+    if not orchestrator.is_hyperpod:
+        return None, ()
+    groups = sorted(
+        {
+            s.group
+            for streams in logs.streams.values()
+            for s in streams
+            if s.group is not None and s.group.startswith(_CLUSTER_GROUP)
+        }
+    )
+    found = case.logs.group_streams(groups[0] if groups else _CLUSTER_GROUP)
+    others = found.value or ()
+    if not others:
+        unread = tuple(_unread(found, "streams of the cluster's log group", "list its streams"))
+        return _Agent(groups[0] if groups else None, None if unread else False), unread
+    counted = case.logs.hourly_counts(others, asked.window)
+    live = any(
+        b.lines and asked.window.start <= b.hour + HOUR and b.hour < asked.window.end
+        for one in counted.value or ()
+        for b in one.bins
+    )
+    unread = tuple(_unread(counted, "liveness of the cluster's log group", "count its lines"))
+    return _Agent(others[0].group, True if live else None if unread else False), unread
 
 
 def _node(
-    case: Case,
-    node: CaseNode,
-    logs: _Logs,
-    asked: Resolved,
-    *,
-    orchestrator: Orchestrator,
-    live: Mapping[str | None, bool],
+    case: Case, node: CaseNode, logs: _Logs, asked: Resolved, agent: "_Agent | None"
 ) -> NodeEvidence:
     reading = case.facts.of(node.node)
     records = node_records([*logs.records.get(node.node, ()), *_declared_boots(node.node, reading)])
@@ -217,7 +239,7 @@ def _node(
         left_at=node.left_at,
         records=records,
         facts=_facts(case, node, reading, records),
-        coverage=_coverage(case, node, reading, logs, records, asked, orchestrator, live),
+        coverage=_coverage(case, node, reading, logs, records, asked, agent),
     )
 
 
@@ -275,8 +297,7 @@ def _coverage(
     logs: _Logs,
     records: NodeRecords,
     asked: Resolved,
-    orchestrator: Orchestrator,
-    live: Mapping[str | None, bool],
+    hma: "_Agent | None",
 ) -> NodeCoverage:
     streams = logs.streams.get(node.node, ())
     if reading is not None and reading.coverage is not None:
@@ -286,11 +307,111 @@ def _coverage(
     counts = [c for c in logs.counts.get(node.node, ()) if c.shipper is not Shipper.HMA]
     sources = [source_coverage(c, asked.window, asked.now, life=life, rules=rules) for c in counts]
     counted = {c.stream for c in logs.counts.get(node.node, ())}
-    sources += [_uncounted(s) for s in streams if s.stream not in counted]
-    if orchestrator.is_hyperpod:
-        sources.append(_hma(node, streams, records, asked.window, live))
-    searched = {s for n, s in logs.in_hand if n == node.node}
-    searched |= {c.stream for c in counts if any(x.is_for_xids and x.covers(c.stream) for x in case.searches)}
-    if any(shipped.shipper is not Shipper.HMA for shipped in counts) and _raw_log_in_hand(streams, logs):
-        searched |= {c.stream for c in counts}
-    return node_coverage(node.node, sources, searched=searched)
+    sources += [_uncounted(s) for s in streams if s.stream not in counted and not _is_agents(s)]
+    if hma is not None:
+        sources.append(_agent_coverage(hma, node, streams, records, asked.window))
+    return node_coverage(node.node, sources, searched=_searched(case, node.node, logs))
+
+
+def _searched(case: Case, node: str, logs: _Logs) -> frozenset[str]:
+    """Return the streams of a node over which "0 Xids" may be said.
+
+    Either the lines of the stream itself were read completely, or a search over exactly that
+    stream completed. A raw kernel log of the node stands for its counted streams: people keep
+    counts and lines of one stream under different names.
+    """
+    counted = {c.stream for c in logs.counts.get(node, ())}
+    read = {stream for owner, stream in logs.in_hand if owner == node}
+    found = {s for s in counted if any(x.is_for_xids and x.covers(s) for x in case.searches)}
+    return frozenset(counted | read if read else found | read)
+
+
+def _declared(
+    node: str, reading: NodeReading, streams: Sequence[LogStream]
+) -> NodeCoverage:
+    """Take coverage as the case states it, stream by stream where it names any."""
+    declared = reading.coverage
+    gate = declared.status if declared else Gate.NONE
+    status = _DECLARED[gate]
+    empty = declared.empty_hours if declared else ()
+    gaps = tuple(Gap(start=h, end=h + HOUR, state=HourState.EMPTY) for h in empty)
+    named: list[tuple[str | None, str | None]] = [(s.group, s.stream) for s in streams]
+    return NodeCoverage(
+        node=node,
+        status=status,
+        gate=gate,
+        hours_asked=len(empty),
+        empty_hours=tuple(empty),
+        sources=tuple(
+            SourceCoverage(
+                node=node,
+                source=Shipper.HMA if gate is Gate.HMA_ONLY else Shipper.UNKNOWN,
+                group=group,
+                stream=stream,
+                status=status,
+                reason="as the case states it",
+                hours_asked=len(empty),
+                gaps=gaps,
+            )
+            for group, stream in named or [(None, None)]
+        ),
+        notes=("coverage as the case states it, not measured here",),
+    )
+
+
+_DECLARED = {
+    Gate.MEASURED: CoverageStatus.MEASURED,
+    Gate.PARTIAL: CoverageStatus.PARTIAL,
+    Gate.NONE: CoverageStatus.NOT_OBSERVABLE,
+    Gate.HMA_ONLY: CoverageStatus.NO_HMA_DETECTIONS,
+}
+
+
+def _uncounted(stream: LogStream) -> SourceCoverage:
+    """A stream whose lines cannot be counted by hour, such as dmesg with uptime only."""
+    return SourceCoverage(
+        node=stream.node,
+        source=Shipper.UNKNOWN,
+        group=stream.group,
+        stream=stream.stream,
+        status=CoverageStatus.UNVERIFIED,
+        reason="no lines per hour could be counted",
+    )
+
+
+_AGENT_STREAM = "SagemakerHealthMonitoringAgent/"
+
+
+def _is_agents(stream: LogStream) -> bool:
+    return stream.stream.startswith(_AGENT_STREAM)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """What bears on the health agent's silence: its group, and whether that is live."""
+
+    group: str | None
+    group_live: bool | None
+
+
+def _agent_coverage(
+    agent: _Agent,
+    node: CaseNode,
+    streams: Sequence[LogStream],
+    records: NodeRecords,
+    window: Window,
+) -> SourceCoverage:
+    own = next((s for s in streams if _is_agents(s)), None)
+    detections = [r for r in records.hma if _at(r) is not None and window.holds(_at(r) or window.start)]
+    return hma_coverage(
+        node.node,
+        group=own.group if own else agent.group,
+        stream=own.stream if own else None,
+        detections=len(detections),
+        group_live=agent.group_live or None if agent.group is None else agent.group_live,
+        has_accelerator=node.accelerator is not Accelerator.NO,
+    )
+
+
+def _at(record: HmaRecord) -> datetime | None:
+    return record.at or record.agent_at
