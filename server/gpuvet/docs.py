@@ -25,7 +25,10 @@ def schema(value: type[BaseModel]) -> Callable[[], str]:
     """Return a maker of the JSON Schema of what a command prints."""
 
     def make() -> str:
-        return json.dumps(value.model_json_schema(by_alias=True, mode="serialization"), indent=1) + "\n"
+        return (
+            json.dumps(value.model_json_schema(by_alias=True, mode="serialization"), indent=1)
+            + "\n"
+        )
 
     return make
 

@@ -79,13 +79,9 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         window_source=asked.source,
         failure_at=asked.failure_at,
         failure_measured=asked.failure_measured,
-        nodes=tuple(
-            _node(case, node, logs, asked, agent) for node in nodes
-        ),
+        nodes=tuple(_node(case, node, logs, asked, agent) for node in nodes),
     )
-    return Gathered(
-        evidence=evidence, not_seen=(*logs.not_seen, *agent_unread), counts=logs.lines
-    )
+    return Gathered(evidence=evidence, not_seen=(*logs.not_seen, *agent_unread), counts=logs.lines)
 
 
 def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
@@ -104,9 +100,7 @@ def _read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> _Logs:
     padded = asked.window.padded(rules.pad, rules.pad)
     counted = case.logs.hourly_counts(streams, padded)
     not_seen += _unread(counted, "lines per hour of the streams", "count lines per hour again")
-    lookback = Window(
-        start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.end
-    )
+    lookback = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.end)
     lines = case.logs.gpu_lines(streams, lookback)
     not_seen += _unread(lines, "driver and agent lines of the streams", "read the lines again")
     records, line_counts = _parse(lines.value or (), asked.now)
@@ -127,7 +121,9 @@ def _read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> _Logs:
     )
 
 
-def _with_status(counts: StreamCounts, envelope: Envelope[tuple[StreamCounts, ...]]) -> StreamCounts:
+def _with_status(
+    counts: StreamCounts, envelope: Envelope[tuple[StreamCounts, ...]]
+) -> StreamCounts:
     """Let an incomplete reading make its missing hours unknown instead of empty."""
     if envelope.status.is_complete or not counts.bins_status.is_complete:
         return counts
@@ -326,9 +322,7 @@ def _searched(case: Case, node: str, logs: _Logs) -> frozenset[str]:
     return frozenset(counted | read if read else found | read)
 
 
-def _declared(
-    node: str, reading: NodeReading, streams: Sequence[LogStream]
-) -> NodeCoverage:
+def _declared(node: str, reading: NodeReading, streams: Sequence[LogStream]) -> NodeCoverage:
     """Take coverage as the case states it, stream by stream where it names any."""
     declared = reading.coverage
     gate = declared.status if declared else Gate.NONE
@@ -402,7 +396,9 @@ def _agent_coverage(
     window: Window,
 ) -> SourceCoverage:
     own = next((s for s in streams if _is_agents(s)), None)
-    detections = [r for r in records.hma if _at(r) is not None and window.holds(_at(r) or window.start)]
+    detections = [
+        r for r in records.hma if _at(r) is not None and window.holds(_at(r) or window.start)
+    ]
     return hma_coverage(
         node.node,
         group=own.group if own else agent.group,

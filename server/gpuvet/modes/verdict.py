@@ -79,9 +79,7 @@ def _mode(case: Case) -> Mode:
     return "Audit" if case.meta.mode == "Audit" else "Incident"
 
 
-def _confidence(
-    verdicts: Sequence[NodeVerdict], missing: Sequence[NotSeenRow]
-) -> ReportConfidence:
+def _confidence(verdicts: Sequence[NodeVerdict], missing: Sequence[NotSeenRow]) -> ReportConfidence:
     """High: every verdict proven and nothing unseen; Low: a node could not be seen at all."""
     if any(v.verdict is Verdict.NOT_OBSERVABLE for v in verdicts) or not verdicts:
         return "Low"
