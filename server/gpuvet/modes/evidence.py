@@ -16,7 +16,7 @@ from gpuvet.calculators.coverage import (
 )
 from gpuvet.calculators.recurrence import RECURRENCE_DAYS
 from gpuvet.case.case import Case
-from gpuvet.case.inventory import case_nodes
+from gpuvet.case.inventory import nodes as case_nodes
 from gpuvet.model.case import Accelerator, BusHistory, CaseNode, NodeReading
 from gpuvet.model.cluster import (
     ClusterEvidence,
