@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpuvet.aws.door import Page
+from gpuvet.aws.insights_filter import MalformedQuery
 from gpuvet.aws.log_store import (
     BYTES_PER_LINE,
     LogStore,
@@ -19,7 +20,6 @@ from gpuvet.aws.log_store import (
     StoredStream,
     group_name,
 )
-from gpuvet.aws.insights_filter import MalformedQuery
 from gpuvet.aws.logs_insights import QueryAnswer, run_query
 from gpuvet.aws.metric_store import NotServed, StoredSeries, list_metrics, metric_data
 from gpuvet.aws.recorded_calls import RecordedCall

@@ -185,14 +185,14 @@ class _Member(tarfile.TarInfo):
     """A tar header; one that claims a name of megabytes is refused before it is read."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> Self:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         member = super().frombuf(buf, encoding, errors)
         is_header = member.type in {
             *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
             *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
         }
         if is_header and member.size > _LONGEST_TAR_HEADER:
-            raise tarfile.InvalidHeaderError("a header of more than 1 MiB")
+            raise tarfile.HeaderError("a header of more than 1 MiB")
         return member
 
 

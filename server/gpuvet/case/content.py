@@ -11,10 +11,16 @@ import io
 import lzma
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+
+class _Source(Protocol):
+    """Bytes to read; most sources can also read what they have at once (`read1`)."""
+
+    def read(self, size: int = ..., /) -> bytes: ...
 
 
 class Limits(NamedTuple):
@@ -79,7 +85,7 @@ class Content(io.RawIOBase):
         problem: Why there are no more, where that is not simply the end.
     """
 
-    def __init__(self, source: IO[bytes], budget: Budget, packed: Counted | int | None) -> None:
+    def __init__(self, source: _Source, budget: Budget, packed: Counted | int | None) -> None:
         """Read a source within a budget.
 
         Args:
@@ -140,7 +146,7 @@ def unpacked(source: IO[bytes], budget: Budget, packed: int | None = None) -> Co
     return Content(_opened(kind, stream), budget, counted)
 
 
-def _packing(stream: io.BufferedReader) -> bytes | None:
+def _packing(stream: io.BufferedReader[Counted]) -> bytes | None:
     try:
         head = stream.peek(8)
     except _BROKEN:
@@ -148,13 +154,13 @@ def _packing(stream: io.BufferedReader) -> bytes | None:
     return next((magic for magic in (_GZIP, _XZ, _BZ2) if head.startswith(magic)), None)
 
 
-def _opened(magic: bytes, stream: IO[bytes]) -> IO[bytes]:
+def _opened(magic: bytes, stream: IO[bytes]) -> _Source:
     if magic == _GZIP:
         return gzip.GzipFile(fileobj=stream)
     return lzma.LZMAFile(stream) if magic == _XZ else bz2.BZ2File(stream)
 
 
-def _read_some(source: IO[bytes], size: int) -> bytes:
+def _read_some(source: _Source, size: int) -> bytes:
     """Read once, so that what was unpacked before a fault is not lost with it."""
     read1 = getattr(source, "read1", None)
     return bytes(read1(size) if read1 is not None else source.read(size))
