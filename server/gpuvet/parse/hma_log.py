@@ -35,7 +35,10 @@ _AGENT_MARKS = ("HealthMonitoringAgentDetectionEvent", "NPD caught event", "DCGM
 
 def is_agent_text(text: str) -> bool:
     """Say whether a text is a detection of the agent, in JSON or not."""
-    return any(mark in text for mark in _AGENT_MARKS)
+    for mark in _AGENT_MARKS:  # noqa: SIM110 - twice as fast as any() with a generator
+        if mark in text:
+            return True
+    return False
 
 
 def structured_records(fields: JsonFields, place: Place, *, whole: str) -> tuple[AnyRecord, ...]:

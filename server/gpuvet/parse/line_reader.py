@@ -21,10 +21,20 @@ NEEDLES = (
     *("NVRM", "Xid", "XID", "xid", "MMU Fault", "Fault is of type", "fallen off", "PCI ID:"),
     *("abric", "NVSwitch", "infoROM", "GPU reset", "successfully reset", "NVLink"),
     *("Linux version", "ommand line:", "Power", "SIGTERM", "ystem ", "target", "hutting"),
-    *("eboot", "nstance", "HealthMonitoring", "NPD", "DCGM", "ealth", '"MESSAGE":', ",c"),
+    *("eboot", "nstance", "HealthMonitoring", "NPD", "DCGM", "ealth", "FaultyInstance"),
+    *('"MESSAGE":', ",c", " P "),  # bytes, kmsg and CRI parts may hide any of them
 )
 _BREAK = re.compile(r"\r?\n|(?:#012|\\x0a|\\n)(?=\s*(?:NVRM:|MMU Fault|Fault is of type))")
+_CORE = "NVRM: Xid ("
 _KEY_VALUE = re.compile(r" [A-Z_]+=")  # what /dev/kmsg adds under a record
+
+
+def has_needle(text: str) -> bool:
+    """Say whether a line may say something; False is certain."""
+    for needle in NEEDLES:  # noqa: SIM110 - a loop is twice as fast as any() with a generator
+        if needle in text:
+            return True
+    return False
 
 
 class _Held(NamedTuple):
@@ -62,8 +72,7 @@ class LineReader:
     def take(self, text: str, line: int, shipped_at: datetime | None = None) -> None:
         """Read one line."""
         self.lines += 1
-        wanted = any(needle in text for needle in NEEDLES) or " P " in text or self._held
-        if not wanted or _KEY_VALUE.match(text):
+        if not (self._held or has_needle(text)) or _KEY_VALUE.match(text):
             self.fates[Fate.UNRELATED] += 1
             return
         peeled = peel(text, reference=self._reference, shipped_at=shipped_at)
@@ -114,17 +123,15 @@ class LineReader:
 
     def _segments(self, spot: Spot, parts: int) -> list[Reading]:
         """Read each line that the body of a record holds."""
-        bodies = [
-            core for body in _BREAK.split(spot.peeled.body) for core in _cores(body.strip()) if core
-        ]
+        bodies = _messages(spot.peeled.body)
         readings = [recognise(body, spot) for body in bodies]
-        host, lines = spot.peeled.host, parts if len(bodies) == 1 else 0
+        host, alone = spot.peeled.host, parts if len(bodies) == 1 else 0
         for body, reading in zip(bodies, readings, strict=True):
             self._order += 1
             self._kept += (Kept(self._order, host, record) for record in reading.records)
             if reading.piece is not None:
                 place = spot.place(Source.KERNEL)
-                self._torn.append(Torn(reading.piece, body, place, host, self._order, lines))
+                self._torn.append(Torn(reading.piece, body, place, host, self._order, alone))
             if reading.note and reading.note not in self.notes and len(self.notes) < MOST_NOTES:
                 self.notes.append(reading.note)
         return readings
@@ -135,10 +142,19 @@ class LineReader:
         return Spot(peeled, held.text, held.line, node or self._node, self._stream, self._group)
 
 
-def _cores(body: str) -> list[str]:
-    """Split a body in which a console ran several driver prints together."""
-    if body.count("NVRM: Xid (") < 2:
-        return [body]
-    first, *others = body.split("NVRM: Xid (")
-    cores = [f"NVRM: Xid ({other}" for other in others]
-    return [first + cores[0], *cores[1:]]
+def _messages(body: str) -> list[str]:
+    """Return the lines a record holds, and the driver prints a console ran together in one."""
+    if "\n" in body or "\\" in body or "#012" in body:
+        lines = [line.strip() for line in _BREAK.split(body)]
+    else:
+        lines = [body.strip()]
+    if body.count(_CORE) < 2:
+        return [line for line in lines if line]
+    return [part for line in lines for part in _apart(line) if part]
+
+
+def _apart(line: str) -> list[str]:
+    """Split before every driver core but the first, which keeps what stands before it."""
+    lead, *cores = line.split(_CORE)
+    whole = [_CORE + core for core in cores]
+    return [lead + whole[0], *whole[1:]] if whole else [lead]

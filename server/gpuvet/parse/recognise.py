@@ -113,15 +113,18 @@ def _xid(body: str, spot: Spot) -> Reading | None:
             uptime = int(traced["seconds"]) * 1_000_000 + int(traced["micros"])
             spot = spot._replace(peeled=spot.peeled._replace(uptime_us=uptime))
     source = _writer(spot.peeled, lead) if core.well_formed else Source.USER_SPACE
+    place = spot.place(source, "Xid")
+    # A part of a line that needed no cleaning needs none either.
+    fit = place["raw"] == spot.text and body in spot.text
     event = XidEvent(
-        **spot.place(source, "Xid"),
+        **place,
         code=core.code,
         pci=core.pci,
         gpu_instance=core.gpu_instance,
         compute_instance=core.compute_instance,
         pid=core.pid,
-        process=None if core.process is None else clean(core.process),
-        text=clean(core.text),
+        process=core.process if fit or core.process is None else clean(core.process),
+        text=core.text if fit else clean(core.text),
         root=core.root,
         cut=core.cut or spot.peeled.cut,
     )

@@ -38,7 +38,8 @@ _ZONE = r"(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)"
 _NOT_MORE = r"(?![\w:])"
 
 _ISO = re.compile(
-    rf"(?P<year>\d{{4}})[-/](?P<number>\d\d)[-/](?P<day>\d\d)[T ]{_CLOCK} ?{_ZONE}?{_NOT_MORE}"
+    r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+    rf"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?{_NOT_MORE}"
 )
 _SYSLOG = re.compile(rf"{_MONTH} +(?P<day>\d\d?) {_CLOCK}{_NOT_MORE}")
 _DMESG = re.compile(rf"{_WEEKDAY} {_MONTH} +(?P<day>\d\d?) {_CLOCK} (?P<year>\d{{4}}){_NOT_MORE}")
@@ -127,11 +128,24 @@ def _match(text: str, start: int, reference: datetime) -> tuple[Stamp, int] | No
 
 def _numeric(text: str, start: int) -> tuple[Stamp, int] | None:
     if match := _ISO.match(text, start):
-        at = _date(int(match["year"]), int(match["number"]), int(match["day"]), match["clock"])
-        return _ended(match, *_in_zone(at, match["zone"]))
+        stamp = _iso(match[0].replace("/", "-"))
+        return None if stamp is None else (stamp, match.end())
     if (match := _UNIX.match(text, start)) and (stamp := epoch(float(match["seconds"]))):
         return stamp, match.end()
     return None
+
+
+def _iso(text: str) -> Stamp | None:
+    if text.endswith(("UTC", "GMT")):
+        text = text[:-3].rstrip() + "Z"
+    try:
+        # A leap second is written :60, which datetime does not know.
+        at = datetime.fromisoformat(f"{text[:16]}:59{text[19:]}" if text[16:19] == ":60" else text)
+        if at.tzinfo is None:
+            return Stamp(at.replace(tzinfo=UTC), TimeQuality.ASSUMED)
+        return Stamp(at if at.tzinfo is UTC else at.astimezone(UTC), TimeQuality.EXACT)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _month_first(text: str, start: int, reference: datetime) -> tuple[Stamp, int] | None:

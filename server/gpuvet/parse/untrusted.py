@@ -85,9 +85,10 @@ def clean_around(text: str, start: int, *, limit: int = LIMIT) -> str:
 def mask(text: str) -> str:
     """Return text with every secret of the known shapes replaced by `[masked]`."""
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS):
-        return text
-    return _SECRETS.sub(_masked, text)
+    for hint in _HINTS:
+        if hint in lowered:
+            return _SECRETS.sub(_masked, text)
+    return text
 
 
 def show(text: str) -> str:
