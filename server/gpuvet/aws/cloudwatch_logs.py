@@ -20,11 +20,12 @@ from gpuvet.aws.log_queries import (
     query_parts,
 )
 from gpuvet.aws.log_store import from_milliseconds, group_name
-from gpuvet.aws.stream_names import owned_streams, stream_shipper
+from gpuvet.aws.stream_names import owned_streams
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.coverage import HourCount, LogClass, StreamCounts
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.untyped import objects_at, text_at, whole_at
+from gpuvet.parse.shipper import shipper_of_name
 
 T = TypeVar("T")
 
@@ -180,7 +181,7 @@ class CloudWatchLogs:
                 node=stream.node,
                 group=group.name,
                 stream=stream.stream,
-                shipper=stream_shipper(stream.stream),
+                shipper=shipper_of_name(stream.stream, group.name),
                 log_class=group.log_class,
                 retention_days=group.retention_days,
                 group_created=group.created,

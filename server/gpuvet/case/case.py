@@ -47,7 +47,9 @@ class Case:
     notes: tuple[Note, ...] = ()
     searches: tuple[LogSearch, ...] = ()
     job_logs: tuple[TextFile, ...] = ()
-    manifests: tuple[TextFile, ...] = ()
+    manifests: tuple[TextFile, ...] = ()  # job specs, kube manifests, scripts
+    transcripts: tuple[TextFile, ...] = ()  # commands run on a node, nvidia-smi output
     metrics: tuple[MetricSeries, ...] = ()
     replies: tuple[Reply, ...] = ()
     kube: tuple[KubeObject, ...] = ()
+    named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file

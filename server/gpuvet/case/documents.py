@@ -22,7 +22,7 @@ class Head(NamedTuple):
     """The beginning of a file, and the reader that goes on after it."""
 
     data: bytes
-    rest: io.BufferedReader
+    rest: "io.BufferedReader[Content]"
     content: Content
 
     @property

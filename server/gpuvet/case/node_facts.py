@@ -3,24 +3,14 @@
 A flag that is missing, null, N/A or unreadable is not read; it is never No.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.cluster import Flag, GpuFacts, NodeFacts
 from gpuvet.model.untyped import is_object, object_at, text_at, whole_at
-
-_PCI = re.compile(r"(?:[0-9a-f]{0,4})?([0-9a-f]{4}):([0-9a-f]{2}):([0-9a-f]{2})(?:\.[0-9a-f])?")
-
-
-def read_flag(value: object) -> Flag:
-    """Return a yes/no field; only the two words count as read."""
-    words = {"yes": Flag.YES, "true": Flag.YES, "no": Flag.NO, "false": Flag.NO}
-    return words.get(str(value).strip().lower(), Flag.NOT_READ) if value is not None else _UNREAD
-
-
-_UNREAD = Flag.NOT_READ
+from gpuvet.parse.nvidia_smi import flag
+from gpuvet.parse.xid_line import pci_id
 
 
 def node_facts(raw: Mapping[str, Any]) -> NodeFacts:
@@ -44,16 +34,16 @@ def _gpus(raw: Mapping[str, Any]) -> Iterator[GpuFacts]:
         if not is_object(memory.get(key)) and not is_object(fabric.get(key)):
             continue
         yield GpuFacts(
-            pci=pci_of(key),
+            pci=pci_id(key),
             uuid=key if key.startswith("GPU-") else text_at(flags, "UUID"),
             serial=text_at(flags, "Serial Number"),
-            remap_pending=read_flag(flags.get("Remapped Rows Pending")),
-            remap_failed=read_flag(flags.get("Remapping Failure Occurred")),
+            remap_pending=_flag(flags.get("Remapped Rows Pending")),
+            remap_failed=_flag(flags.get("Remapping Failure Occurred")),
             remapped_uncorrectable=whole_at(flags, "Remapped Rows Uncorrectable"),
-            sram_threshold_exceeded=read_flag(flags.get("SRAM Threshold Exceeded")),
-            unrepairable_memory=read_flag(flags.get("Unrepairable Memory")),
-            channel_repair_pending=read_flag(flags.get("Channel Repair Pending")),
-            tpc_repair_pending=read_flag(flags.get("TPC Repair Pending")),
+            sram_threshold_exceeded=_flag(flags.get("SRAM Threshold Exceeded")),
+            unrepairable_memory=_flag(flags.get("Unrepairable Memory")),
+            channel_repair_pending=_flag(flags.get("Channel Repair Pending")),
+            tpc_repair_pending=_flag(flags.get("TPC Repair Pending")),
             fabric_state=text_at(state, "State"),
             fabric_status=text_at(state, "Status"),
             links_active=whole_at(state, "Links Active"),
@@ -63,7 +53,5 @@ def _gpus(raw: Mapping[str, Any]) -> Iterator[GpuFacts]:
         )
 
 
-def pci_of(text: str) -> str | None:
-    """Return a PCI id as dddd:bb:dd in lower case, or None where the text is none."""
-    found = _PCI.fullmatch(text.strip().lower())
-    return f"{found[1]}:{found[2]}:{found[3]}" if found else None
+def _flag(value: object) -> Flag:
+    return flag(str(value)) if value is not None else Flag.NOT_READ

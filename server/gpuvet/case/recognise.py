@@ -121,6 +121,8 @@ LINE_KINDS = frozenset(
         FileKind.OTHER_LOG,
     }
 )
+MANIFEST_KINDS = frozenset({FileKind.MANIFEST, FileKind.SCRIPT})
+SMI_KINDS = frozenset({FileKind.NVIDIA_SMI, FileKind.TRANSCRIPT})
 JOB_KINDS = frozenset({FileKind.NCCL_LOG, FileKind.JOB_LOG})
 
 

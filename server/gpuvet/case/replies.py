@@ -116,22 +116,11 @@ def recognise_reply(document: object, *, name: str = "") -> Recognised:
     """
     if not is_object(document):
         return Recognised(())
-    if "InstanceGroups" in document and "ClusterName" in document:
-        return Recognised(("sagemaker:DescribeCluster",))
-    if "TrainingPlanArn" in document and "Status" in document:
-        return Recognised(("sagemaker:DescribeTrainingPlan",))
-    if {"UserId", "Account", "Arn"} <= document.keys():
-        return Recognised(("sts:GetCallerIdentity",))
-    if is_object(document.get("cluster")) and not {"question", "nodes"} & document.keys():
-        return Recognised(("eks:DescribeCluster",))
-    if is_object(document.get("EventDetails")):
-        return Recognised(("sagemaker:DescribeClusterEvent",))
     if is_array(document.get("Events")):
         return _events(document["Events"], name)
-    if is_array(document.get("events")) and _is_health(document["events"]):
-        return Recognised(("health:DescribeEvents",))
-    if _is_type_table(document):
-        return Recognised(("ec2:DescribeInstanceTypes",))
+    whole = next((operation for operation, is_it in _WHOLE if is_it(document)), None)
+    if whole is not None:
+        return Recognised((whole,))
     found = (_BY_MEMBER.get(key) for key in document)
     return Recognised(tuple(dict.fromkeys(operation for operation in found if operation)))
 
@@ -151,8 +140,12 @@ def _events(events: Sequence[Any], name: str) -> Recognised:
     return Recognised((), AMBIGUOUS)
 
 
-def _is_health(events: Sequence[Any]) -> bool:
-    return any(is_object(event) and "eventTypeCode" in event for event in events)
+def _is_health(document: Json) -> bool:
+    return any("eventTypeCode" in event for event in objects_at(document, "events"))
+
+
+def _is_eks_cluster(document: Json) -> bool:
+    return {"arn", "status"} <= object_at(document, "cluster").keys()
 
 
 def _is_type_table(document: Json) -> bool:
@@ -161,13 +154,25 @@ def _is_type_table(document: Json) -> bool:
     return bool(rows) and len(rows) == len(document) and all("EfaSupported" in r for r in rows)
 
 
+# Replies that are one object, told by several of its members.
+_WHOLE: tuple[tuple[str, Callable[[Json], bool]], ...] = (
+    ("sagemaker:DescribeCluster", lambda d: {"ClusterName", "InstanceGroups"} <= d.keys()),
+    ("sagemaker:DescribeTrainingPlan", lambda d: {"TrainingPlanArn", "Status"} <= d.keys()),
+    ("sagemaker:DescribeClusterEvent", lambda d: is_object(d.get("EventDetails"))),
+    ("sts:GetCallerIdentity", lambda d: {"UserId", "Account", "Arn"} <= d.keys()),
+    ("eks:DescribeCluster", _is_eks_cluster),
+    ("health:DescribeEvents", _is_health),
+    ("ec2:DescribeInstanceTypes", _is_type_table),
+)
+
+
 def read_replies(document: Json, operations: Sequence[str], file: str) -> Iterator[Reply]:
     """Yield each operation's reply from one document, in boto3's shape."""
     for operation in operations:
         own = dict(document)
         if len(operations) > 1:
             own = {k: v for k, v in own.items() if _BY_MEMBER.get(k) == operation}
-        normal = _NORMAL.get(operation, lambda reply: dict(reply))(own)
+        normal = _NORMAL.get(operation, _as_it_is)(own)
         notes = () if normal == own else ("a trimmed form; what it leaves out is not read",)
         yield Reply(operation, file, with_datetimes(normal), notes)
 
@@ -211,6 +216,10 @@ def _joined(pages: Sequence[Json]) -> dict[str, Any]:
         whole.pop("NextToken", None)
         whole.pop("nextToken", None)
     return whole
+
+
+def _as_it_is(reply: Json) -> dict[str, Any]:
+    return dict(reply)
 
 
 def _instances(reply: Json) -> dict[str, Any]:

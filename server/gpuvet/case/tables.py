@@ -6,10 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from gpuvet.aws.door import LogLine
-from gpuvet.aws.stream_names import stream_shipper
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.case import LogSearch, MetricSeries, MetricSpan
-from gpuvet.model.coverage import HourCount, Shipper, StreamCounts
+from gpuvet.model.coverage import HourCount, StreamCounts
 from gpuvet.model.evidence import Reason, Status, Window, evidence_id
 from gpuvet.model.untyped import (
     is_array,
@@ -20,6 +19,7 @@ from gpuvet.model.untyped import (
     text_at,
     whole_at,
 )
+from gpuvet.parse.shipper import shipper_of_name
 from gpuvet.parse.wrappers import instance_id
 
 HOUR = timedelta(hours=1)
@@ -54,13 +54,11 @@ def _counts(row: Json, group: str | None, evidence: str) -> StreamCounts | None:
     if stream is None or node is None:
         return None
     hours = ((as_datetime(h), n) for h, n in object_at(row, "hourly_counts").items())
-    name = f"{text_at(row, 'group') or group or ''}/{stream}"
-    shipper = stream_shipper(stream)
     return StreamCounts(
         node=node,
         group=text_at(row, "group") or group,
         stream=stream,
-        shipper=shipper if shipper is not Shipper.UNKNOWN else stream_shipper(name),
+        shipper=shipper_of_name(stream, text_at(row, "group") or group),
         bins=tuple(
             HourCount(hour=hour, lines=int(n))
             for hour, n in sorted((h, n) for h, n in hours if h is not None and is_number(n))

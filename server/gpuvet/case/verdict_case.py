@@ -89,6 +89,7 @@ def read_verdict_case(
         aws=RecordedAws(now=window.end),
         logs=HeldLogs(streams, now=window.end),
         facts=OperatorFacts(nodes=readings),
+        named=tuple((one.node, one.stream) for one in streams),
     )
 
 

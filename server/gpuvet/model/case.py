@@ -5,6 +5,7 @@ read stands beside a None that was not.
 """
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import AwareDatetime
 
@@ -113,6 +114,25 @@ class CaseMeta(Value):
     run: RunPlan | None = None
 
 
+class CaseHeader(Value):
+    """Our own case.json: everything in it is optional."""
+
+    format: Literal["gpuvet-case/1"] = "gpuvet-case/1"
+    id: str | None = None
+    question: str | None = None
+    now: AwareDatetime | None = None
+    account: str | None = None
+    region: str | None = None
+    cluster: str | None = None
+    orchestrator: Orchestrator | None = None
+    window: Window | None = None
+    window_padded: bool = False
+    failure_at: AwareDatetime | None = None
+    failure_measured: bool = False
+    mode: str | None = None
+    run: RunPlan | None = None
+
+
 class DeclaredBoot(Value):
     """A boundary that somebody wrote down; its lines may not be in hand."""
 
@@ -203,7 +223,7 @@ class EfaCounter(Value):
 class OperatorFacts(Value):
     """Our own format for what people read on their nodes (operator_facts.json)."""
 
-    format: str = "gpuvet-operator-facts/1"
+    format: Literal["gpuvet-operator-facts/1"] = "gpuvet-operator-facts/1"
     nodes: tuple[NodeReading, ...] = ()
     bus_history: tuple[BusHistory, ...] = ()
     clean_signals: tuple[CleanSignals, ...] = ()
