@@ -93,7 +93,7 @@ def read_time(text: str, now: datetime) -> datetime:
         at = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise BadWindow(
-            f"{text[:60]!r} is no time; write ISO 8601 with Z (2026-03-02T04:11:58Z) or 90m, 24h, 7d"
+            f"{text[:60]!r} is no time; write ISO 8601 with Z (2026-03-02T04:11:58Z) or 90m, 7d"
         ) from error
     if at.tzinfo is None:
         raise BadWindow(f"{text[:60]!r} has no zone; write it in UTC with a Z at the end")
