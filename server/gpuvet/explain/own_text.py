@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gpuvet.catalog.nvlink5 import NVLINK5_CODES, NvLinkDecode, decode
+from gpuvet.catalog.kinds import NVLINK5_CODES
+from gpuvet.catalog.nvlink5 import NvLinkDecode, decode
 from gpuvet.catalog.recovery_actions import recovery_actions
 from gpuvet.catalog.xid74 import OnRepeat, RegisterBit, decode_registers
 from gpuvet.catalog.xids import xids
 from gpuvet.model.events import XidEvent
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 from gpuvet.parse.xid_text import (
     Memory,
     containment,
