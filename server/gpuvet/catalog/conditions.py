@@ -1,13 +1,14 @@
 """What evidence beside an Xid changes its verdict (xid_rules §6 to §11), for people to read."""
 
+from dataclasses import dataclass
 from functools import cache
 
 from gpuvet.catalog.table import Row, read_table
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 
-class Condition(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
     """One exception: with this evidence, that verdict."""
 
     codes: tuple[int, ...]

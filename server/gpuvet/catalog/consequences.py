@@ -1,12 +1,12 @@
 """Which event follows from which, and within how many seconds (xid_rules §4)."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from gpuvet.catalog.kinds import CodeKind
 from gpuvet.catalog.table import Row, read_table
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 
 class CauseKind(StrEnum):
@@ -29,7 +29,8 @@ class Scope(StrEnum):
     OTHER_NODE = "other_node"
 
 
-class Consequence(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consequence:
     """One line of the table: the effect cannot be the cause and gives no verdict of its own."""
 
     rule: str

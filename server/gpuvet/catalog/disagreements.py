@@ -1,13 +1,14 @@
 """Where published sources contradict each other about a code, and who decided."""
 
+from dataclasses import dataclass
 from functools import cache
 
 from gpuvet.catalog.kinds import CodeKind
 from gpuvet.catalog.table import Row, read_table
-from gpuvet.model.base import Value
 
 
-class Disagreement(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
     """One source that says otherwise than the verdict given here."""
 
     kind: CodeKind

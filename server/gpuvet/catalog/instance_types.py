@@ -1,12 +1,12 @@
 """EC2 instance types: GPUs, EFA interfaces, network cards, NVSwitch, health agent."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from gpuvet.catalog.table import Row, by_key, read_table, yes_no
 from gpuvet.catalog.xids import Architecture
-from gpuvet.model.base import Value
 
 _SAGEMAKER_PREFIX = "ml."
 
@@ -19,7 +19,8 @@ class RunsHma(StrEnum):
     NOT_STATED = "not stated"
 
 
-class InstanceType(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceType:
     """One instance type, without SageMaker's `ml.`. None means not known, never zero."""
 
     name: str

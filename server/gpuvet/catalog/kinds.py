@@ -8,3 +8,6 @@ class CodeKind(StrEnum):
 
     XID = "xid"
     SXID = "sxid"
+
+
+NVLINK5_CODES = range(144, 151)  # the Xids of NVLink 5, which the decode sheet speaks of

@@ -5,8 +5,10 @@ V2 masks: no two rows of one unit that disagree share a value, which a test hold
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from gpuvet.catalog.kinds import NVLINK5_CODES
 from gpuvet.catalog.nvlink5_table import (
     Investigatory,
     NvLinkRow,
@@ -14,10 +16,16 @@ from gpuvet.catalog.nvlink5_table import (
     StatusKind,
     nvlink_rows,
 )
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
-NVLINK5_CODES = range(144, 151)
+__all__ = [
+    "LOST_LINE_CHECK",
+    "NVLINK5_CODES",
+    "POINTS_HERE",
+    "NvLinkDecode",
+    "decode",
+    "matching_rows",
+]
 
 _NETIR = 149  # a 149 that kills a channel is a link-down; its nonfatal kinds kill none
 _STRONGEST_FIRST = (
@@ -47,7 +55,8 @@ LOST_LINE_CHECK = "find the lost line: the Xid's own text in the kernel log of t
 _HOST_CHECK = "what the host's kernel and Fabric Manager logs say of that link at that time"
 
 
-class NvLinkDecode(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NvLinkDecode:
     """What one line of Xid 144 to 150 comes to.
 
     With `follow_154` the Xid 154 on the same PCI id within 60 s decides, and `verdict_first`
@@ -184,13 +193,12 @@ def _printed_severity_wins(found: NvLinkDecode, *, fatal: bool) -> NvLinkDecode:
         first, recurrence = Verdict.REBOOT, Verdict.UNVERIFIED
     if not found.follow_154 and not fatal and first is Verdict.REBOOT:
         first, recurrence = Verdict.MONITOR, Verdict.UNVERIFIED
-    return found.model_copy(
-        update={
-            "verdict_first": first,
-            "verdict_recurrence": recurrence,
-            "contradiction": f"the line says {word}, the decode sheet rates it {table}; "
-            "the printed word wins",
-        }
+    return replace(
+        found,
+        verdict_first=first,
+        verdict_recurrence=recurrence,
+        contradiction=f"the line says {word}, the decode sheet rates it {table}; "
+        "the printed word wins",
     )
 
 
@@ -211,15 +219,14 @@ def _undecoded(xid: int, fatal: bool | None, event: int | None, why: str) -> NvL
 
 
 def _as_injected(found: NvLinkDecode) -> NvLinkDecode:
-    return found.model_copy(
-        update={
-            "injected": True,
-            "follow_154": False,
-            "verdict_first": Verdict.LEAVE_ALONE,
-            "verdict_recurrence": Verdict.LEAVE_ALONE,
-            "open_check": None,
-            "note": "an injected test, not a fault",
-        }
+    return replace(
+        found,
+        injected=True,
+        follow_154=False,
+        verdict_first=Verdict.LEAVE_ALONE,
+        verdict_recurrence=Verdict.LEAVE_ALONE,
+        open_check=None,
+        note="an injected test, not a fault",
     )
 
 

@@ -3,12 +3,12 @@
 V1 names and masks are those of drivers below R575.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from gpuvet.catalog.table import Row, hexadecimal, read_table
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 _FOLLOW_154 = "FOLLOW_154_ELSE_LEAVE_ALONE"
 
@@ -58,7 +58,8 @@ class StatusKind(StrEnum):
     ENUM = "enum"  # exact
 
 
-class Mask(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
     """A test of intrInfo: `value` under `mask`."""
 
     mask: int
@@ -69,7 +70,8 @@ class Mask(Value):
         return intr_info & self.mask == self.value
 
 
-class NvLinkRow(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NvLinkRow:
     """One row of the decode sheet."""
 
     number: int

@@ -1,14 +1,15 @@
 """The recovery actions that an Xid 154 announces, by number (xid_rules §11)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from gpuvet.catalog.table import Row, by_key, read_table
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 
-class RecoveryAction(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryAction:
     """What the driver asks for. It raises a verdict and never lowers one."""
 
     value: int

@@ -1,13 +1,13 @@
 """NVSwitch errors (SXids) as the open driver and the Fabric Manager guide list them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Literal
 
 from gpuvet.catalog.table import Row, by_key, read_table, yes_no
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 BY_TEXT: Literal["BY_TEXT"] = "BY_TEXT"
 
@@ -31,7 +31,8 @@ class GuideGroup(StrEnum):
     UNLISTED = "unlisted"
 
 
-class SxidRow(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SxidRow:
     """One SXid. Where the table says BY_TEXT, only the word in the line decides."""
 
     code: int

@@ -1,12 +1,12 @@
 """Xid 74 of A100 and H100: what each bit of its seven registers means (xid_rules §9)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from gpuvet.catalog.table import Row, by_key, read_table
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 MEANINGFUL_REGISTERS = (1, 3, 4, 5)  # the others carry no meaning, whatever they hold
 ECC_PARITY_LIMIT = 2  # NVIDIA's text says more than 2 on one link; NVSentinel escalates at 2
@@ -39,7 +39,8 @@ class OnRepeat(StrEnum):
     REPEATED_UNVERIFIED = "repeated_unverified"
 
 
-class RegisterBit(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterBit:
     """One bit of one register."""
 
     register_number: int  # 1 to 7

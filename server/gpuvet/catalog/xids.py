@@ -1,12 +1,12 @@
 """Xids as NVIDIA and the open driver list them, with the verdict each gets by default."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from gpuvet.catalog.table import Row, by_key, read_table
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import FaultClass, Verdict
+from gpuvet.model.words import FaultClass, Verdict
 
 
 class Architecture(StrEnum):
@@ -26,7 +26,8 @@ class Applies(StrEnum):
     UNLISTED = "unlisted"  # the catalog lacks the code
 
 
-class XidRow(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XidRow:
     """One Xid. Verdicts are those of a line on its own; xid_rules §6 to §10 name the exceptions."""
 
     code: int

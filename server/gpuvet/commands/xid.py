@@ -89,7 +89,7 @@ def _code(text: str, *, sxid: bool) -> tuple[int, CodeKind]:
 
 
 def _as_json(explained: Sequence[XidExplanation]) -> str:
-    values = [each.model_dump(mode="json", by_alias=True) for each in explained]
+    values = [each.as_data() for each in explained]
     return json.dumps({"schema": SCHEMA, "explanations": values}, indent=2) + "\n"
 
 

@@ -1,12 +1,13 @@
 """What one raw line means: its code's explanation, sharpened by what the line itself says. Pure."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from gpuvet.errors import UnknownCode
 from gpuvet.explain.own_text import OwnText, read_own_text
 from gpuvet.explain.xid import XidExplanation, explain_code, explain_sxid
 from gpuvet.model.events import Source, SxidEvent, XidEvent
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 from gpuvet.parse.kernel_log import parse_lines
 from gpuvet.parse.untrusted import clean
 
@@ -53,22 +54,21 @@ def explain_event(event: XidEvent | SxidEvent) -> XidExplanation:
     """Return what one event means, by itself."""
     if isinstance(event, SxidEvent):
         known = explain_sxid(event.code, fatal=event.fatal, names_link=event.link is not None)
-        return known.model_copy(update={"line": clean(event.raw), "decode": _switch_line(event)})
+        return replace(known, line=clean(event.raw), decode=_switch_line(event))
     known, own = explain_code(event.code), read_own_text(event)
     verdict = own.verdict or known.verdict
     if event.source is Source.USER_SPACE:
         own, verdict = _not_from_the_kernel(own), Verdict.LEAVE_ALONE
     open_check = own.open_check or known.open_check
-    return known.model_copy(
-        update={
-            "line": clean(event.raw),
-            "decode": (*_place(event), *own.says),
-            "verdict": verdict,
-            "on_recurrence": own.on_recurrence or known.on_recurrence,
-            "minimum_action": own.minimum_action or known.minimum_action,
-            "open_check": open_check if verdict is Verdict.UNVERIFIED else None,
-            "contradictions": own.contradictions,
-        }
+    return replace(
+        known,
+        line=clean(event.raw),
+        decode=(*_place(event), *own.says),
+        verdict=verdict,
+        on_recurrence=own.on_recurrence or known.on_recurrence,
+        minimum_action=own.minimum_action or known.minimum_action,
+        open_check=open_check if verdict is Verdict.UNVERIFIED else None,
+        contradictions=own.contradictions,
     )
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gpuvet.catalog.nvlink5 import NVLINK5_CODES, NvLinkDecode, decode
+from gpuvet.catalog.kinds import NVLINK5_CODES
+from gpuvet.catalog.nvlink5 import NvLinkDecode, decode
 from gpuvet.catalog.recovery_actions import recovery_actions
 from gpuvet.catalog.xid74 import OnRepeat, RegisterBit, decode_registers
 from gpuvet.catalog.xids import xids
 from gpuvet.model.events import XidEvent
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 from gpuvet.parse.xid_text import (
     Memory,
     containment,
@@ -25,6 +26,7 @@ from gpuvet.parse.xid_text import (
 )
 
 THRESHOLD_CHECK = "SRAM Threshold Exceeded in nvidia-smi -q -d ECC, section Aggregate"
+MEMORY_CHECK = "which memory: a 171 or 172 beside it, else nvidia-smi -q -d ECC"
 
 _STRONGEST_FIRST = (
     Verdict.REPLACE,
@@ -93,10 +95,12 @@ def _double_bit(event: XidEvent) -> OwnText:
 def _escaped_error(event: XidEvent) -> OwnText:
     counts = ecc_counts(event.text)
     if counts is None:
-        return OwnText()
+        return OwnText(("the line names no memory",), Verdict.UNVERIFIED, open_check=MEMORY_CHECK)
     says = (f"errors: DRAM {counts.dram}, LTC {counts.ltc}, MMU {counts.mmu}, PCIE {counts.pcie}",)
     if counts.ltc or counts.mmu or counts.pcie:
         return OwnText(says, Verdict.UNVERIFIED, open_check=THRESHOLD_CHECK)
+    if not counts.dram:
+        return OwnText(says, Verdict.UNVERIFIED, open_check=MEMORY_CHECK)
     return OwnText(says)
 
 
@@ -226,13 +230,16 @@ def _recovery(event: XidEvent) -> OwnText:
     )
 
 
-def _repair(event: XidEvent) -> OwnText:
-    found = repair(event.text)
-    if found.mig_mode:
-        return OwnText(("MIG mode stands in the way of the repair",), Verdict.MONITOR)
-    if found.possible and found.to_activate:
-        return OwnText(("a reset activates the repair",), Verdict.REBOOT, minimum_action="REBOOT")
-    return OwnText()
+def _staged_repair(event: XidEvent) -> OwnText:
+    if not repair(event.text).to_activate:
+        return OwnText()
+    return OwnText(("a reset activates the repair",), Verdict.REBOOT, minimum_action="REBOOT")
+
+
+def _no_spare(event: XidEvent) -> OwnText:
+    if not repair(event.text).mig_mode:
+        return OwnText()
+    return OwnText(("MIG mode stands in the way of the repair",), Verdict.MONITOR)
 
 
 _READERS: Mapping[int, Callable[[XidEvent], OwnText]] = {
@@ -247,9 +254,9 @@ _READERS: Mapping[int, Callable[[XidEvent], OwnText]] = {
     140: _escaped_error,
     **dict.fromkeys(NVLINK5_CODES, _nvlink5),
     154: _recovery,
-    157: _repair,
-    160: _repair,
+    157: _no_spare,
+    160: _staged_repair,
     171: _dram_companion,
     172: _sram_companion,
-    177: _repair,
+    177: _staged_repair,
 }

@@ -12,7 +12,7 @@ from gpuvet.catalog.sxids import BY_TEXT, SxidRow, sxids
 from gpuvet.catalog.xid74 import ECC_PARITY_LIMIT, MEANINGFUL_REGISTERS, register_bits
 from gpuvet.catalog.xids import Applies, XidRow, xids
 from gpuvet.explain.text import RECURRENCE
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 _WRITTEN = "<!-- Written by `gpuvet docs build` from the catalog's tables; edit those. -->"
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from gpuvet.catalog.xids import XidRow
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 
 class Bucket(NamedTuple):

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from gpuvet.catalog.conditions import Condition
 from gpuvet.catalog.consequences import CauseKind, Consequence, Scope
 from gpuvet.catalog.disagreements import Disagreement
-from gpuvet.catalog.kinds import CodeKind
-from gpuvet.catalog.nvlink5 import NVLINK5_CODES
+from gpuvet.catalog.kinds import NVLINK5_CODES, CodeKind
 from gpuvet.catalog.xids import Applies
 from gpuvet.explain.xid import XidExplanation
-from gpuvet.model.verdict import Verdict
+from gpuvet.model.words import Verdict
 
 WIDTH = 92
 RECURRENCE = "after a reboot, on the same hardware, within 14 days"  # xid_rules §5; the days ours

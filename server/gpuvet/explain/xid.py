@@ -1,18 +1,23 @@
-"""What one Xid or SXid is, what it calls for, and what would change that. Pure."""
+"""What one Xid or SXid is, what it calls for, and what would change that. Pure.
 
-from pydantic import Field
+An explanation is a frozen dataclass and not a Value, for the same reason as the catalog's rows:
+everything in it is ours and checked, and `gpuvet xid 79` must not wait for pydantic. A Value can
+hold it all the same; `__pydantic_config__` tells pydantic, where it is loaded, what Value tells.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 from gpuvet.catalog.conditions import Condition, conditions_of
 from gpuvet.catalog.consequences import Consequence, follows_from, leads_to
 from gpuvet.catalog.disagreements import Disagreement, disagreements_about
-from gpuvet.catalog.kinds import CodeKind
-from gpuvet.catalog.nvlink5 import NVLINK5_CODES
+from gpuvet.catalog.kinds import NVLINK5_CODES, CodeKind
 from gpuvet.catalog.sources import sources
 from gpuvet.catalog.sxids import BY_TEXT, SxidRow, sxid_verdict, sxids
 from gpuvet.catalog.xids import Applies, Architecture, XidRow, xids
 from gpuvet.explain.reasons import reason
-from gpuvet.model.base import Value
-from gpuvet.model.verdict import FaultClass, Verdict
+from gpuvet.model.words import FaultClass, Verdict
 
 _OTHER_LIST = {
     CodeKind.SXID: "The NVSwitch list has an SXid {code}: ask with --sxid.",
@@ -34,15 +39,29 @@ _OPEN_CHECKS = {
 }
 
 
-class XidExplanation(Value):
+def _json_name(attribute: str) -> str:
+    return "class" if attribute == "fault_class" else attribute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XidExplanation:
     """What is known of one code, or of one line with that code."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {
+        "alias_generator": _json_name,
+        "extra": "forbid",
+        "frozen": True,
+        "strict": True,
+        "validate_by_alias": True,
+        "validate_by_name": True,
+    }
 
     kind: CodeKind
     code: int
     listed: bool
     mnemonic: str | None
     meaning: str
-    fault_class: FaultClass = Field(validation_alias="class", serialization_alias="class")
+    fault_class: FaultClass
     verdict: Verdict  # of a line on its own, the first time
     on_recurrence: Verdict  # back after a reboot on the same hardware
     minimum_action: str
@@ -62,6 +81,14 @@ class XidExplanation(Value):
     xid154_linkage: str | None = None
     disagreements: tuple[Disagreement, ...] = ()
     sources: tuple[str, ...] = ()
+
+    def as_data(self) -> dict[str, object]:
+        """Return it as JSON has it: by its JSON names, absent values as None."""
+        return asdict(self, dict_factory=_by_json_name)
+
+
+def _by_json_name(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
+    return {_json_name(name): value for name, value in fields}
 
 
 def explain_code(code: int, kind: CodeKind = CodeKind.XID) -> XidExplanation:
@@ -86,13 +113,12 @@ def explain_sxid(
     verdict = sxid_verdict(row, fatal=fatal)
     known = _unlisted(code, CodeKind.SXID) if row is None else _listed_sxid(row, fatal=fatal)
     fault_class = FaultClass.SOFTWARE_LINK if names_link else FaultClass.HARDWARE
-    return known.model_copy(
-        update={
-            "verdict": verdict,
-            "minimum_action": _MINIMUM_ACTIONS[verdict],
-            "fault_class": known.fault_class if row is None else fault_class,
-            "open_check": known.open_check if verdict is Verdict.UNVERIFIED else None,
-        }
+    return replace(
+        known,
+        verdict=verdict,
+        minimum_action=_MINIMUM_ACTIONS[verdict],
+        fault_class=known.fault_class if row is None else fault_class,
+        open_check=known.open_check if verdict is Verdict.UNVERIFIED else None,
     )
 
 

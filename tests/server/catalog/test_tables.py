@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -272,6 +273,8 @@ def test_efa_never_exceeds_the_network_cards() -> None:
 def test_tables_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
         xids()[79] = xids()[31]  # type: ignore[index]  # the test is that this fails
+    with pytest.raises(FrozenInstanceError):
+        xids()[79].default_verdict = Verdict.MONITOR  # type: ignore[misc]  # likewise
 
 
 def test_by_text_is_the_word_of_the_table() -> None:

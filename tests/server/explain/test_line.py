@@ -1,6 +1,7 @@
 """Explaining a raw line: what it says by itself, never more."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -272,7 +273,7 @@ def test_what_a_line_holds_is_shown_masked_and_escaped() -> None:
 def test_whatever_a_line_says_the_wording_holds_nothing_of_it(code: int, text: str) -> None:
     line = f"NVRM: Xid (PCI:0000:53:00): {code}, pid=1, name=x, ¤{text}".splitlines()[0]
     for found in explain_lines(line):
-        told = as_text(found.model_copy(update={"line": None}))
+        told = as_text(replace(found, line=None))
         assert "¤" not in told
         assert found.verdict is not Verdict.NOT_OBSERVABLE
 

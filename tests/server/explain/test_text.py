@@ -1,6 +1,7 @@
 """Wording an explanation: verdict first, sections only where there is something to say."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_no_section_is_empty() -> None:
 
 
 def test_markdown_fences_a_raw_line_so_that_it_cannot_close_the_fence() -> None:
-    explained = explain_code(79).model_copy(update={"line": "x ```` [a](http://b) y"})
+    explained = replace(explain_code(79), line="x ```` [a](http://b) y")
     assert "`````text\nx ```` [a](http://b) y\n`````" in as_markdown(explained)
 
 

@@ -1,12 +1,28 @@
 """Explaining a code: what it is, what it calls for, who says otherwise; nothing invented."""
 
+import json
+
 import pytest
+from pydantic import ValidationError
 
 from gpuvet.catalog.kinds import CodeKind
 from gpuvet.catalog.sxids import sxids
 from gpuvet.catalog.xids import Applies, xids
 from gpuvet.explain.xid import XidExplanation, explain_code, explain_sxid
+from gpuvet.model.base import Value
 from gpuvet.model.verdict import FaultClass, Verdict
+
+
+class Answer(Value):
+    """A Value that holds explanations, as the tools' answers do."""
+
+    explanations: tuple[XidExplanation, ...]
+
+
+EVERY = (
+    *(explain_code(code) for code in (*xids(), 99999)),
+    *(explain_code(code, CodeKind.SXID) for code in (*sxids(), 99999)),
+)
 
 
 def test_a_code_in_no_list_is_unverified_and_nothing_is_guessed() -> None:
@@ -124,3 +140,28 @@ def test_the_word_of_an_sxid_line_counts(
     found = explain_sxid(code, fatal=fatal, names_link=names_link)
     assert (found.verdict.value, found.fault_class.value, len(found.contradictions)) == expected
     assert (found.open_check is not None) == (found.verdict is Verdict.UNVERIFIED)
+
+
+def test_as_json_an_explanation_reads_the_same_alone_and_inside_a_value() -> None:
+    inside = Answer(explanations=EVERY).model_dump(mode="json", by_alias=True)
+    alone = json.loads(json.dumps([each.as_data() for each in EVERY]))
+    assert inside == {"explanations": alone}
+    assert alone[78]["class"] == "hardware"
+
+
+def test_a_value_reads_its_explanations_back_from_json() -> None:
+    answer = Answer(explanations=EVERY)
+    assert Answer.model_validate_json(answer.model_dump_json(by_alias=True)) == answer
+
+
+def test_a_value_is_as_strict_with_an_explanation_as_with_its_own_fields() -> None:
+    known = explain_code(79).as_data()
+    for wrong in ({**known, "code": "79"}, {**known, "luck": 7}, {**known, "verdict": "PANIC"}):
+        with pytest.raises(ValidationError):
+            Answer.model_validate_json(json.dumps({"explanations": [wrong]}))
+
+
+def test_the_schema_of_a_value_names_an_explanations_fields_as_its_json_does() -> None:
+    schema = Answer.model_json_schema()["$defs"]["XidExplanation"]
+    assert list(schema["properties"]) == list(explain_code(79).as_data())
+    assert schema["additionalProperties"] is False
