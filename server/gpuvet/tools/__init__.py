@@ -47,6 +47,9 @@ def build_tool(function: ToolFunction, *, title: str, open_world: bool = True) -
     tool.parameters = without_titles(arguments.model_json_schema(by_alias=True))
     if tool.fn_metadata.output_schema is not None:
         tool.fn_metadata.output_schema = without_titles(tool.fn_metadata.output_schema)
+        # Answers are dumped from values that were validated when made; the SDK would hold the
+        # dump against the strict model again and refuse its own times and enums as text.
+        tool.fn_metadata.output_model = None
     return tool
 
 
