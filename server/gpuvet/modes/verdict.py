@@ -6,7 +6,13 @@ from datetime import datetime
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case.case import Case
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.coverage import CoverageStatus, NodeCoverage, Shipper, SourceCoverage
+from gpuvet.model.coverage import (
+    CoverageStatus,
+    HourState,
+    NodeCoverage,
+    Shipper,
+    SourceCoverage,
+)
 from gpuvet.model.report import (
     CountsRow,
     CoverageRow,
@@ -22,6 +28,7 @@ from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.report.verdict import verdict_markdown
+from gpuvet.report.words import span
 
 # Exit codes of contracts §2.
 NOTHING, FINDINGS, TOO_LITTLE = 0, 1, 3
@@ -167,22 +174,33 @@ def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
             nodes=(coverage.node,),
         )
     for source in coverage.sources:
-        if source.status in _FULL and not source.gaps:
-            continue
-        where = f"{source.group or 'file'} {source.stream or '(no stream)'}"
-        hours = sum(gap.hours for gap in source.gaps)
-        first = source.gaps[0] if source.gaps else None
-        span = (
-            f", {hours} h, first hole {first.start:%Y-%m-%dT%H:00Z} to {first.end:%Y-%m-%dT%H:00Z}"
-            if first
-            else ""
-        )
-        yield NotSeenRow(
-            what=f"{where} of {source.node}{span}",
-            reason=source.reason or source.status.value,
-            closes_with="the stream's lines of those hours, or another source of this node",
-            nodes=(source.node,),
-        )
+        if source.status not in _FULL or source.gaps:
+            yield _hole(source)
+
+
+def _hole(source: SourceCoverage) -> NotSeenRow:
+    hours = sum(gap.hours for gap in source.gaps)
+    stream = f"{source.group or 'file'} {source.stream or '(no such stream)'}"
+    spans = "; ".join(span(gap.start, gap.end) for gap in source.gaps[:3])
+    more = f" and {len(source.gaps) - 3} more holes" if len(source.gaps) > 3 else ""
+    share = f"{hours} of {source.hours_asked} h of " if hours and source.hours_asked else ""
+    when = f" ({spans}{more})" if spans else ""
+    return NotSeenRow(
+        what=f"{share}{stream}, node {source.node}{when}",
+        reason=source.reason
+        or _WHY.get(source.gaps[0].state if source.gaps else None, "not readable"),
+        closes_with="the stream's lines of that time, or another log source of this node",
+        nodes=(source.node,),
+    )
+
+
+_WHY = {
+    HourState.EMPTY: "no line arrived",
+    HourState.EMPTY_PARTIAL: "no line arrived in the part of the hour that counts",
+    HourState.RETENTION_LOST: "older than the group's retention",
+    HourState.NO_GROUP: "before the log group existed",
+    HourState.UNKNOWN: "the count is incomplete",
+}
 
 
 def _file_rows(case: Case) -> Iterator[FileRow]:

@@ -46,7 +46,8 @@ def build_tool(function: ToolFunction, *, title: str, open_world: bool = True) -
     arguments.model_rebuild(force=True)
     tool.parameters = without_titles(arguments.model_json_schema(by_alias=True))
     if tool.fn_metadata.output_schema is not None:
-        tool.fn_metadata.output_schema = without_titles(tool.fn_metadata.output_schema)
+        schema = without_titles(tool.fn_metadata.output_schema)
+        tool.fn_metadata.output_schema = with_nulls_left_out(schema)
         # Answers are dumped from values that were validated when made; the SDK would hold the
         # dump against the strict model again and refuse its own times and enums as text.
         tool.fn_metadata.output_model = None
@@ -69,6 +70,31 @@ def without_titles(schema: dict[str, Any]) -> dict[str, Any]:
 
     cleaned: dict[str, Any] = clean(schema)
     return cleaned
+
+
+def with_nulls_left_out(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an output schema that asks for no nullable member: answers leave nulls out."""
+
+    def relax(node: Any) -> Any:  # noqa: ANN401 (JSON is what it is)
+        if isinstance(node, list):
+            return [relax(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        relaxed = {key: relax(value) for key, value in node.items()}
+        members = relaxed.get("properties")
+        if isinstance(members, dict) and "required" in relaxed:
+            relaxed["required"] = [
+                name for name in relaxed["required"] if not _is_nullable(members.get(name))
+            ]
+        return relaxed
+
+    relaxed: dict[str, Any] = relax(schema)
+    return relaxed
+
+
+def _is_nullable(member: Any) -> bool:  # noqa: ANN401 (JSON is what it is)
+    choices = member.get("anyOf", ()) if isinstance(member, dict) else ()
+    return any(isinstance(c, dict) and c.get("type") == "null" for c in choices)
 
 
 def _tell_the_model(function: ToolFunction) -> ToolFunction:
