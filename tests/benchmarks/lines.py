@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from gpuvet.parse.kernel_log import parse_lines
 from tests.benchmarks.measure import interleaved, report, say
+
+from gpuvet.parse.kernel_log import parse_lines
 
 REFERENCE = datetime(2026, 5, 1, tzinfo=UTC)
 _CORE = (

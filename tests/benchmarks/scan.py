@@ -8,15 +8,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gpuvet.parse.scan import scan
 from tests.benchmarks.measure import interleaved, peak_rss_mib, report, say
+
+from gpuvet.parse.scan import scan
 
 REFERENCE = datetime(2026, 3, 20, tzinfo=UTC)
 _START = datetime(2026, 3, 10, tzinfo=UTC)
 _SERVICES = (
     "systemd[1]: Started Session 411 of User root.",
     "sshd[2211]: Accepted publickey for ec2-user from 10.0.1.2 port 51234 ssh2: RSA SHA256:q1w2e3",
-    'kubelet[3312]: I0310 16:24:18.104201    3312 kubelet.go:2345] "SyncLoop (PLEG): event for pod"',
+    'kubelet[3312]: I0310 16:24:18.104201    3312 kubelet.go:2345] "SyncLoop (PLEG): event"',
     'containerd[991]: time="2026-03-10T16:24:18.1Z" level=info msg="shim disconnected" id=0f0f0f0f',
     "kernel: ena 0000:00:05.0 eth0: link up",
     'kernel: audit: type=1400 audit(1740327858.104:33): apparmor="ALLOWED" operation="open"',
@@ -25,8 +26,10 @@ _SERVICES = (
     "slurmd[4410]: launch task StepId=8812.0 request from UID:1000 GID:1000 HOST:10.0.1.9 PORT:41",
 )
 _DRIVER = (
-    "kernel: NVRM: Xid (PCI:0000:53:00): 31, pid=9000, name=python3, Ch 00000007, intr 00000000. "
-    "MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_3 faulted @ 0x7f1c_90743000.",
+    (
+        "kernel: NVRM: Xid (PCI:0000:53:00): 31, pid=9000, name=python3, Ch 00000007, intr "
+        "00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_3 faulted @ 0x7f1c_90743000."
+    ),
     "kernel: NVRM: Xid (PCI:0000:64:00): 45, pid=9001, name=python3, Ch 0000000a",
     "kernel: NVRM: GPU at PCI:0000:53:00: GPU-1b2c3d4e-5f60-7182-93a4-b5c6d7e8f901",
 )

@@ -23,7 +23,6 @@ MOST_TEXT = 16 << 10  # bytes of one candidate that are kept, around what made i
 _KEPT_HEAD = 64 << 10
 _BEFORE_NEEDLE = 4 << 10
 _KERNEL_MARK = b" kernel: "
-_JSON_KERNEL_MARKS = (b'"_TRANSPORT":"kernel"', b'"_TRANSPORT": "kernel"')
 
 
 class Scan(Value):
@@ -59,12 +58,8 @@ class _Tally:
         self._most = most_candidates
 
     def take(self, block: bytes) -> None:
-        hours = self.hours
-        json_before, uptime_before = hours.json_lines, hours.uptime_only
-        hours.take(block, self._keep(block, hours.lines))
-        self.marks += block.count(_KERNEL_MARK) + hours.uptime_only - uptime_before
-        if hours.json_lines > json_before:
-            self.marks += sum(block.count(mark) for mark in _JSON_KERNEL_MARKS)
+        self.hours.take(block, self._keep(block, self.hours.lines))
+        self.marks += block.count(_KERNEL_MARK)
         if b"\0" in block:
             self.nul_bytes += block.count(0)
         if not block.isascii():
@@ -115,7 +110,7 @@ def scan(
         ),
         untimed=hours.untimed,
         uptime_only=hours.uptime_only,
-        kernel_marks=tally.marks,
+        kernel_marks=tally.marks + hours.kernel_marks,
         first_at=hours.first_at,
         last_at=hours.last_at,
         candidates=tuple(tally.candidates),
@@ -140,7 +135,7 @@ def _blocks(file: BinaryIO, block_bytes: int, tally: _Tally) -> Iterator[bytes]:
                 tally.cut_lines += not cut
                 cut = True
             continue
-        yield rest + chunk[:end] if rest else chunk[:end]
+        yield b"".join((rest, memoryview(chunk)[:end]))
         rest, cut = chunk[end + 1 :], False
     if rest:
         yield rest

@@ -6,7 +6,9 @@ not. Only such lines are looked at one by one. The counts are exact for any inpu
 """
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain, islice
 from typing import NamedTuple
 
 from gpuvet.parse.times import Stamp, epoch, stamp_at
@@ -15,6 +17,8 @@ MOST_PATTERNS = 4096  # kept compiled; more hours than that are half a year of t
 _LONGEST_LEAD = 64
 _HEAD = 256  # bytes of a line in which a plain stamp must stand
 _HOUR = 3600
+_JSON_KERNEL_MARKS = (b'"_TRANSPORT":"kernel"', b'"_TRANSPORT": "kernel"')
+_MOST_RUNS = 1024  # of one block that are held at once
 
 _LEAD = re.compile(rb"(?:<\d{1,3}>(?:1 )?|\[)?")
 _UPTIME = re.compile(rb"\[ {0,12}\d{1,9}\.\d{6}\]|\d{1,4},\d+,\d{1,18},[^;\n]{0,64};")
@@ -39,11 +43,20 @@ class LineTime(NamedTuple):
     misfit: re.Pattern[bytes] | None = None  # finds the next line that may not share the hour
 
 
+class _Run(NamedTuple):
+    """Neighbouring lines of one hour, from the start of the first to the end of the last."""
+
+    time: LineTime
+    start: int
+    stop: int
+
+
 class HourCounts:
     """Takes blocks of whole lines and counts them by hour."""
 
     def __init__(self, reference: datetime) -> None:
-        self.lines = self.untimed = self.uptime_only = self.json_lines = 0
+        self.lines = self.untimed = self.uptime_only = 0
+        self.kernel_marks = 0  # of journald records and of lines with an uptime
         self.by_hour: dict[int, int] = {}  # seconds since the epoch, a multiple of 3600
         self.first_at: datetime | None = None
         self.last_at: datetime | None = None
@@ -57,6 +70,28 @@ class HourCounts:
             block: Whole lines; the last one's newline is left out.
             newlines: How many newlines the block holds.
         """
+        found = self._runs(block)
+        runs = list(islice(found, _MOST_RUNS))
+        more = next(found, None)
+        if more is None:
+            self._add_all(runs, block, newlines)
+            return
+        for run in chain(runs, (more,), found):
+            self._add(run, block, block.count(b"\n", run.start, run.stop) + 1)
+
+    def _add_all(self, runs: list[_Run], block: bytes, newlines: int) -> None:
+        """Add a block's runs; the longest is not counted again: the others leave it the rest."""
+        longest = max(runs, key=lambda run: run.stop - run.start)
+        left = newlines + 1
+        for run in runs:
+            if run is not longest:
+                left -= block.count(b"\n", run.start, run.stop) + 1
+        for run in runs:
+            count = left if run is longest else block.count(b"\n", run.start, run.stop) + 1
+            self._add(run, block, count)
+
+    def _runs(self, block: bytes) -> Iterator[_Run]:
+        """Yield the runs of neighbouring lines that share an hour."""
         journal: bool | None = None  # looked for once a block, when its first JSON line comes
         start = 0
         while start <= len(block):
@@ -65,28 +100,21 @@ class HourCounts:
             if block.startswith(b"{", start) and journal is None:
                 journal = b'"__REALTIME_TIMESTAMP"' in block
             time = line_time(block[start:end], self._reference, self._patterns, bool(journal))
-            stop = self._run_end(block, start, end, time)
-            whole = start == 0 and stop == len(block)
-            self._add(time, block, start, stop, newlines if whole else None)
+            stop = _run_end(block, start, end, time)
+            yield _Run(time, start, stop)
             start = stop + 1
 
-    def _run_end(self, block: bytes, start: int, end: int, time: LineTime) -> int:
-        """Return where the run of lines that share the first one's hour ends."""
-        if time.misfit is None:
-            return end
-        match = time.misfit.search(block, start)
-        return len(block) if match is None else match.start()
-
-    def _add(
-        self, time: LineTime, block: bytes, start: int, stop: int, newlines: int | None
-    ) -> None:
-        count = (block.count(b"\n", start, stop) if newlines is None else newlines) + 1
+    def _add(self, run: _Run, block: bytes, count: int) -> None:
+        time = run.time
         self.lines += count
-        if block.startswith(b"{", start):
-            self.json_lines += count
+        if block.startswith(b"{", run.start):
+            for mark in _JSON_KERNEL_MARKS:
+                self.kernel_marks += block.count(mark, run.start, run.stop)
         if time.stamp is None:
             self.untimed += count
-            self.uptime_only += count if time.uptime_only else 0
+            if time.uptime_only:
+                self.uptime_only += count
+                self.kernel_marks += count
             return
         hour = int(time.stamp.at.timestamp()) // _HOUR * _HOUR
         self.by_hour[hour] = self.by_hour.get(hour, 0) + count
@@ -94,9 +122,17 @@ class HourCounts:
             self.first_at = time.stamp.at
         self.last_at = time.stamp.at
         if count > 1:
-            last = block[block.rfind(b"\n", start, stop) + 1 : stop]
+            last = block[block.rfind(b"\n", run.start, run.stop) + 1 : run.stop]
             final = line_time(last, self._reference, self._patterns, with_journal=True).stamp
             self.last_at = final.at if final else self.last_at
+
+
+def _run_end(block: bytes, start: int, end: int, time: LineTime) -> int:
+    """Return where the run of lines that share the first one's hour ends."""
+    if time.misfit is None:
+        return end
+    match = time.misfit.search(block, start)
+    return len(block) if match is None else match.start()
 
 
 def line_time(

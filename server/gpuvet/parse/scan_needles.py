@@ -13,17 +13,16 @@ COMMON = (b"NVRM", b"-fabricmanager")
 RARE = (
     *(b"SXid (PCI:", b"xid: Xid (PCI:", b"XidCriticalError", b"NvidiaXID"),
     *(b"MMU Fault: ENGINE", b"Fault is of type FAULT_", b"infoROM is corrupted"),
-    *(b"GPU reset executed: GPU-", b"Started NVIDIA fabric", b"Failed to start NVIDIA fabric"),
+    *(b"GPU reset executed: GPU-", b"NVIDIA fabric manager"),
     *(b"Nvidia Fabric Manager", b"NVIDIA Fabric Manager"),
     *(b"Linux version ", b"BOOT_IMAGE=", b"Power key pressed", b"Received SIGTERM"),
-    *(b"Reached target System Shutdown", b"Reached target System Reboot"),
-    *(b"Reached target System Power Off", b"Reached target Power-Off", b"Reached target Reboot"),
+    *(b"Reached target System Shutdown", b"Reached target Shutdown"),
     *(b"HealthMonitoringAgentDetectionEvent", b"Encountered FaultyInstance. Replace"),
     b'"MESSAGE":[',
 )
 # Letters that are scarce in logs yet tell the needles apart. T and k would let every stamp and
 # every "kernel" through.
-KEPT = b"BCEFGHLMNOPRSUVXvwx"
+KEPT = b"BCEFGHILMNOPRSUVXvwx"
 _DROPPED = bytes(byte for byte in range(256) if byte not in KEPT)
 
 
