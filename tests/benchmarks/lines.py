@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 from tests.benchmarks.measure import interleaved, report, say
 
@@ -26,7 +27,7 @@ def run(*, count: int, runs: int) -> None:
     subjects: dict[str, Callable[[], object]] = {}
     for name, shape in _WRAPPERS.items():
         lines = [shape.format(h=number % 24, m=number % 60) for number in range(count)]
-        subjects[name] = lambda lines=lines: parse_lines(
-            lines, node="node", stream="messages", reference_time=REFERENCE
+        subjects[name] = partial(
+            parse_lines, lines, node="node", stream="messages", reference_time=REFERENCE
         )
     report(interleaved(subjects, runs), "other programs")
