@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 from gpuvet.model.base import Value
@@ -180,12 +181,12 @@ def _under(items: Iterable[_Item], heading: str, name: str) -> str | None:
 def _links(lines: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return active and inactive links by GPU UUID, from the lists of `-L` and `nvlink -s`."""
     counts: dict[str, tuple[int, int]] = {}
-    uuid: str | None = None
+    uuid = ""
     for line in lines:
         if match := _LISTED.match(line.strip()):
-            uuid = match["uuid"]
+            uuid = str(match["uuid"])
             counts.setdefault(uuid, (0, 0))
-        elif uuid is not None and (match := _LINK.match(line)):
+        elif uuid and (match := _LINK.match(line)):
             active, inactive = counts[uuid]
             is_inactive = "inactive" in match["value"]
             counts[uuid] = (active + (not is_inactive), inactive + is_inactive)
@@ -202,7 +203,7 @@ def _with_links(gpu: GpuFacts, links: dict[str, tuple[int, int]]) -> GpuFacts:
 def _listed(lines: Sequence[str], links: dict[str, tuple[int, int]]) -> int | None:
     if links:
         return len(links)
-    for line, following in zip(lines, lines[1:], strict=False):
+    for line, following in pairwise(lines):
         if _COUNTED.search(line):
             return _number(following)
     return None

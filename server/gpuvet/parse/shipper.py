@@ -24,6 +24,11 @@ _SERVICES = (
 _HOST = re.compile(r"(?:^|[./_-])(?:system-messages|messages|syslog|host\.messages)(?:$|[./_-])")
 _KERNEL = re.compile(r"(?:^|[./_-])(?:dmesg|kern(?:el)?(?:\.log)?|kmsg)(?:$|[./_-])")
 _JOURNAL = re.compile(r"(?:^|[./_-])(?:journal|journald|systemd-journal)(?:$|[./_-])")
+_SYSTEM_LOGS = (
+    (_HOST, Shipper.HOST_SYSLOG),
+    (_JOURNAL, Shipper.JOURNAL_ALL),
+    (_KERNEL, Shipper.KERNEL_ONLY),
+)
 _APP = re.compile(r"-application\.|var\.log\.containers|/rank\d+$|(?:^|/)(?:stdout|stderr)$")
 _DATAPLANE = re.compile(r"-dataplane\.")
 
@@ -42,12 +47,9 @@ def shipper_of_name(stream: str, group: str | None = None) -> Shipper:
     if _APP.search(stream):
         return Shipper.APP
     for name in (stream, group or ""):
-        if _HOST.search(name):
-            return Shipper.HOST_SYSLOG
-        if _JOURNAL.search(name):
-            return Shipper.JOURNAL_ALL
-        if _KERNEL.search(name):
-            return Shipper.KERNEL_ONLY
+        for pattern, shipper in _SYSTEM_LOGS:
+            if pattern.search(name):
+                return shipper
     return Shipper.UNKNOWN
 
 
