@@ -135,7 +135,7 @@ def _is_kernel(fields: JsonFields) -> bool | None:
 def _uptime(fields: JsonFields) -> int | None:
     for key in ("_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP"):
         digits = _text(fields, key) or ""
-        if digits.isascii() and digits.isdigit() and len(digits) < 19:
+        if digits.isascii() and digits.isdecimal() and len(digits) < 19:
             return int(digits)
     return None
 

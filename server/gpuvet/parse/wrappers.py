@@ -176,7 +176,7 @@ class _Layers:
             self._facility(int(match["priority"]) >> 3)
             rest = stripped[match.end() :]
             return self._rfc5424(rest) if match["version"] else rest
-        if first.isdigit() and (match := _KMSG.match(stripped)):
+        if first.isdecimal() and (match := _KMSG.match(stripped)):
             return self._kmsg(match, stripped)
         if match := _LEVEL.match(stripped):
             self._transport(match["facility"] == "kern")
@@ -229,6 +229,6 @@ class _Layers:
     def _from(self, host: str | None, name: str, pid: str | None) -> None:
         self.host = host or self.host
         self.identifier = name
-        self.pid = int(pid) if pid and pid.isdigit() and len(pid) < 10 else None
+        self.pid = int(pid) if pid and pid.isdecimal() and len(pid) < 10 else None
         self._transport(name == "kernel")
         self.bare = name != "kernel"
