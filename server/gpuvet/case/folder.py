@@ -5,7 +5,7 @@ streams the logs, whose year-less stamps need the one and whose host names need 
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gpuvet.aws.log_store import read_log_store
 from gpuvet.aws.metric_store import read_metric_store
@@ -22,11 +22,17 @@ from gpuvet.case.readings import merged_facts
 from gpuvet.case.recognise import JOB_KINDS, MANIFEST_KINDS, SMI_KINDS
 from gpuvet.case.replies import reply_calls
 from gpuvet.case.streams import held_streams
-from gpuvet.case.tables import read_metrics
+from gpuvet.case.tables import HOUR, read_metrics
 from gpuvet.case.take import Taken, take_file
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseHeader, CaseMeta, FileStatus
 from gpuvet.model.evidence import Window
+
+_LATEST = "the latest time that a file of the case writes"
+_ASKING = "the time of asking"
+_NOT_GIVEN = "not given"
+# Ours: how far a log without years may go on after the latest time written in full elsewhere.
+_LATER = timedelta(days=60)
 
 
 def read_folder(container: Container, *, question: str | None, now: datetime | None = None) -> Case:
@@ -53,6 +59,7 @@ def read_folder(container: Container, *, question: str | None, now: datetime | N
             owner = owner_of(text.file, names) or only
             taken.facts.append(smi_facts(text.text, text.file, owner))
     logs = _second_pass(container, taken, meta, names, only)
+    meta = _with_clock_of_logs(meta, logs)
     _require_something(container, taken)
     return _assembled(meta, taken, logs)
 
@@ -66,7 +73,9 @@ def _second_pass(
 ) -> tuple[PutOff, ...]:
     if not taken.put_off:
         return ()
-    scanner = LogScanner(meta.now or (meta.window.end if meta.window else None))
+    is_given = meta.now_source not in {_LATEST, _ASKING}
+    reference = meta.now if is_given or meta.now is None else meta.now + _LATER
+    scanner = LogScanner(reference)
     found: list[PutOff] = []
     for file in container.files():
         kind = taken.put_off.get(file.path)
@@ -86,6 +95,19 @@ def _second_pass(
             taken.facts.append(read.facts)
         found.append(read)
     return tuple(found)
+
+
+def _with_clock_of_logs(meta: CaseMeta, logs: Sequence[PutOff]) -> CaseMeta:
+    """Return the clock of a case that has none: no earlier than the last hour a log writes."""
+    hours = [
+        one.hour for log in logs for part in log.logs if part.counts for one in part.counts.bins
+    ]
+    if meta.now_source not in {_LATEST, _NOT_GIVEN} or not hours:
+        return meta
+    end = max(hours) + HOUR
+    if meta.now is not None and meta.now > end - HOUR:
+        return meta
+    return meta.model_copy(update={"now": end, "now_source": _LATEST})
 
 
 def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
@@ -195,8 +217,8 @@ def _clock(
     if window is not None:
         return window.end, "the end of the window"
     if taken.latest is not None:
-        return taken.latest, "the latest time that a file of the case writes"
-    return now, "the time of asking" if now is not None else "not given"
+        return taken.latest, _LATEST
+    return now, _ASKING if now is not None else _NOT_GIVEN
 
 
 def _require_something(container: Container, taken: Taken) -> None:
