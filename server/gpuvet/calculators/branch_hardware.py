@@ -101,7 +101,7 @@ def _unseen(node: NodeEvidence) -> Iterator[NotSeen]:
     hours = f"{len(coverage.empty_hours)} h of " if coverage.empty_hours else ""
     yield NotSeen(
         what=f"{hours}the kernel log of {node.node}",
-        reason=Reason.NOT_RECORDED,
+        reason=Reason.EMPTY if coverage.empty_hours else Reason.NOT_SHIPPED,
         closes_with="the kernel log of that time, or the health agent's detections",
         nodes=(node.node,),
     )

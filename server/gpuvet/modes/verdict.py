@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TypedDict
 
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case.case import Case
@@ -53,32 +54,52 @@ def verdict_report(case: Case, asked: Asked, *, clock: datetime) -> VerdictRepor
 def _report(
     case: Case, resolved: Resolved, gathered: Gathered, verdicts: Sequence[NodeVerdict]
 ) -> VerdictReport:
-    evidence = gathered.evidence
-    coverage = tuple(_rows(node.coverage) for node in evidence.nodes)
     missing = tuple(not_seen_rows(case, gathered))
     return VerdictReport(
+        **common_fields(case, resolved, gathered),
         mode=_mode(case),
+        failure_at=gathered.evidence.failure_at,
+        verdicts={v.node: v.verdict for v in verdicts},
+        confidence=_confidence(verdicts, missing),
+        nodes=tuple(verdicts),
+        not_seen=missing,
+        notes=gathered.notes,
+    )
+
+
+class CommonFields(TypedDict):
+    """What every report says of the question, its coverage and its files."""
+
+    account: str | None
+    region: str | None
+    cluster: str | None
+    orchestrator: str
+    now: datetime
+    window: ReportWindow
+    coverage: tuple[CoverageRow, ...]
+    files: tuple[FileRow, ...]
+    lines: CountsRow
+
+
+def common_fields(case: Case, resolved: Resolved, gathered: Gathered) -> CommonFields:
+    """Return the fields that every mode fills alike."""
+    evidence = gathered.evidence
+    return CommonFields(
         account=case.meta.account,
         region=case.meta.region,
         cluster=case.meta.cluster,
         orchestrator=evidence.orchestrator.value,
         now=resolved.now,
-        failure_at=evidence.failure_at,
         window=ReportWindow(
             since=evidence.window.start, until=evidence.window.end, source=evidence.window_source
         ),
-        verdicts={v.node: v.verdict for v in verdicts},
-        confidence=_confidence(verdicts, missing),
-        nodes=tuple(verdicts),
-        coverage=tuple(row for rows in coverage for row in rows),
-        not_seen=missing,
+        coverage=tuple(row for node in evidence.nodes for row in _rows(node.coverage)),
         files=tuple(_file_rows(case)),
         lines=CountsRow(
             understood=gathered.counts.understood,
             benign=gathered.counts.benign,
             not_understood=gathered.counts.not_understood,
         ),
-        notes=gathered.notes,
     )
 
 
@@ -187,8 +208,7 @@ def _hole(source: SourceCoverage) -> NotSeenRow:
     when = f" ({spans}{more})" if spans else ""
     return NotSeenRow(
         what=f"{share}{stream}, node {source.node}{when}",
-        reason=source.reason
-        or _WHY.get(source.gaps[0].state if source.gaps else None, "not readable"),
+        reason=source.reason or (_WHY[source.gaps[0].state] if source.gaps else "not readable"),
         closes_with="the stream's lines of that time, or another log source of this node",
         nodes=(source.node,),
     )
