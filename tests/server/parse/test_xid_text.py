@@ -10,8 +10,8 @@ from gpuvet.parse.xid_text import Memory, RowRemap, Severity
     ("text", "memory"),
     [
         pytest.param(
-            "An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at "
-            "physAddr 0x18f31d80 partition 16, subpartition 3.",
+            "An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer "
+            "at physAddr 0x18f31d80 partition 16, subpartition 3.",
             Memory.DRAM,
             id="framebuffer",
         ),
@@ -70,8 +70,8 @@ def test_a_63_says_what_it_staged(text: str, kind: RowRemap, address: str | None
         ("Row Remapper Error: (0x01) - Attempting to remap a reserved row", False),
         (
             (
-                "Row Remapper: (0x01) - Attempting to remap a row that is already pending remapping. "
-                "Remapping will occur when the GPU is reset"
+                "Row Remapper: (0x01) - Attempting to remap a row that is already pending "
+                "remapping. Remapping will occur when the GPU is reset"
             ),
             True,
         ),
@@ -158,8 +158,8 @@ LINK_EVENT = x.NvLink5(
     [
         (
             (
-                "NETIR_LINK_EVT  Fatal   XC0 i0 Link 08 (0x004505c6 0x00000000 0x00000000 0x00000000 "
-                "0x00000000 0x00000000)"
+                "NETIR_LINK_EVT  Fatal   XC0 i0 Link 08 (0x004505c6 0x00000000 0x00000000 "
+                "0x00000000 0x00000000 0x00000000)"
             ),
             LINK_EVENT,
         ),
