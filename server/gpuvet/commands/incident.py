@@ -26,6 +26,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
+    parser.add_argument(
+        "--support-case", action="store_true", help="text ready to paste into an AWS Support case"
+    )
     parser.set_defaults(run=run)
 
 
@@ -41,10 +44,13 @@ def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
     from gpuvet.modes.incident import exit_code, incident_report
     from gpuvet.modes.window import Asked
     from gpuvet.report.incident import incident_markdown, incident_short
+    from gpuvet.report.support_case import support_case
 
     asked = Asked(since=args.since, until=args.until, failure_at=args.failure_at)
     report = incident_report(case, asked, clock=now)
-    if args.format == "json":
+    if getattr(args, "support_case", False):
+        sys.stdout.write(support_case(report))
+    elif args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2) + "\n")
     elif args.format == "markdown":
         sys.stdout.write(report.markdown if args.full else report.short)
