@@ -44,7 +44,7 @@ def assess_application(
         facts=tuple(facts),
         actions=(
             (
-                "hand process, pid and log lines to the job's owner; run once with the previous code, "
+                "hand process, pid and lines to the job's owner; run once with the previous code, "
                 "or with CUDA_LAUNCH_BLOCKING=1, on the same nodes"
             ),
         )

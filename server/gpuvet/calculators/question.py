@@ -38,7 +38,8 @@ _FUTURE = re.compile(
     r"before (?:we|i|you) (?:submit|start|launch|run|begin)"
     r"|\b(?:want|wants|plan|planning|going|about|like) to (?:start|run|launch|submit|train)"
     r"|\bready (?:for|to)\b|\bare we ready\b|\bgood to go\b|\bpre-?flight\b"
-    r"|\bwill (?:this|the|our|it|a) (?:\w+ ){0,3}(?:run|job|training)?\s*(?:survive|last|finish|fit)"
+    r"|\bwill (?:this|the|our|it|a) (?:\w+ ){0,3}(?:run|job|training)?\s*"
+    r"(?:survive|last|finish|fit)"
     r"|\bcan (?:we|i) (?:start|launch|run|submit)\b|\b(?:tomorrow|tonight|next week)\b.*\brun\b"
     r"|\b\d+[ -]?(?:h|hour|day|week)s?\b[ -](?:long )?(?:run|training|job)\b",
     re.IGNORECASE,
@@ -46,7 +47,8 @@ _FUTURE = re.compile(
 _FAILED = re.compile(
     r"\bfail(?:s|ed|ing|ure)?\b|\bdie[ds]?\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bfr(?:ee|o)ze"
     r"|\bslow|\blost\b|\blose\b|\bdisappear|\bvanish|\bterminat|\bkill(?:s|ed)\b|\bthrew\b"
-    r"|\bstopp?ed\b|\bdegrad|\brestart(?:s|ed|ing)\b|\btim(?:es|ed) ?out\b|\bbroken?\b|\bwent (?:down|to)"
+    r"|\bstopp?ed\b|\bdegrad|\brestart(?:s|ed|ing)\b|\btim(?:es|ed) ?out\b|\bbroken?\b"
+    r"|\bwent (?:down|to)"
     r"|\bwrong with\b|\bmissing\b|\bunhealthy\b|\bwhat happened\b|\bNot ?Ready\b|\breplace\b"
     r"|\bstep time\b|\bcaus(?:e|ed|ing)\b",
     re.IGNORECASE,
@@ -61,7 +63,8 @@ _PERIOD = re.compile(
 # "no failure named": what a person says of a period is not what they say of an event.
 _NAMED_FAILURE = re.compile(
     r"\b(?:job|training|run|cluster|nodes?|workers?|ranks?|pods?)\b[^.?!]{0,60}"
-    r"\b(?:died|failed|fails|crashed|hung|hangs|hanging|disappeared|went|slowed|lost|stuck|killed)\b"
+    r"\b(?:died|failed|fails|crashed|hung|hangs|hanging|disappeared|went|slowed|lost|stuck"
+    r"|killed)\b"
     r"|\b(?:lost|lose) (?:all|\d|two|three|four|some|our)\b|\bshould (?:we|i) replace\b"
     r"|\breplace (?:it|them|all|the)\b|\bwhat happened\b|\bslow(?:er|ed|ly|down)?\b",
     re.IGNORECASE,
@@ -99,7 +102,8 @@ _SYMPTOMS: tuple[tuple[Symptom, re.Pattern[str]], ...] = (
         re.compile(
             r"\b(?:lost|lose|losing)\b[^.?!]{0,40}\b(?:nodes?|instances?|workers?|fleet)\b"
             r"|\bdisappear|\bvanish|\bterminated\b|\bkilled half\b|\bPROTECTED\b|\bprotected mode"
-            r"|\bPending\b|\bcould not (?:be )?replac|\bNotReady\b|\bcondition\b|AcceleratedHardware",
+            r"|\bPending\b|\bcould not (?:be )?replac|\bNotReady\b|\bcondition\b"
+            r"|AcceleratedHardware",
             re.IGNORECASE,
         ),
     ),

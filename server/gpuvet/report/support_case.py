@@ -1,4 +1,4 @@
-"""Text ready for an AWS Support case: ids, UTC times, raw lines, what was excluded, what is asked."""
+"""Text for an AWS Support case: ids, UTC times, raw lines, what was excluded, what is asked."""
 
 from collections.abc import Iterator
 
@@ -43,9 +43,8 @@ def _lines(report: IncidentReport) -> Iterator[str]:
     ]
     yield "Where: " + ", ".join(part for part in where if part)
     yield f"Window (UTC): {utc(report.window.since)} to {utc(report.window.until)}"
-    yield f"Failure: {report.failure.symptom.value}, began {utc(report.failure.at)}" + (
-        f" (from {plain(report.failure.source)})"
-    )
+    began = f"began {utc(report.failure.at)} (from {plain(report.failure.source)})"
+    yield f"Failure: {report.failure.symptom.value}, {began}"
     yield ""
     yield "What we ask:"
     yield from _asked(report)
@@ -69,8 +68,8 @@ def _lines(report: IncidentReport) -> Iterator[str]:
     yield ""
     yield "Timeline (UTC):"
     for event in report.timeline[:20]:
-        node = f" {event.node}" if event.node else ""
-        yield f"- {utc(event.at)} {event.source}{node}: {plain(event.what)}"
+        on = f" {event.node}" if event.node else ""
+        yield f"- {utc(event.at)} {event.source}{on}: {plain(event.what)}"
 
 
 def _asked(report: IncidentReport) -> Iterator[str]:
