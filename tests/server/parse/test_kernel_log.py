@@ -74,7 +74,7 @@ def test_a_record_says_where_and_when_it_stands() -> None:
                 pci="0000:53:00",
                 pid=7,
                 process="python3",
-                text="GPU has fallen off.",
+                text="GPU has fallen off the bus.",
             ),
         ),
         counts=LineCounts(lines=2, understood=1, unrelated=1),
@@ -445,8 +445,8 @@ COMMAND = "Command line: BOOT_IMAGE=(hd0,gpt1)/boot/vmlinuz-6.1 root=UUID=0 ro"
         (COMMAND, {"kind": BoundaryKind.REBOOT}),
         (
             (
-                "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build  "
-                "(builder@host)  Mon Jun  2 13:13:04 UTC 2025"
+                "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release "
+                "Build  (builder@host)  Mon Jun  2 13:13:04 UTC 2025"
             ),
             {
                 "kind": BoundaryKind.DRIVER_RELOAD,
