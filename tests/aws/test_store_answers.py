@@ -15,7 +15,7 @@ from gpuvet.model.evidence import Envelope, Reason, Status
 
 GROUP = "/customer/train-a/kernel"
 START = datetime(2026, 3, 2, 4, tzinfo=UTC)
-STORE = {
+STORE: dict[str, Any] = {
     GROUP: {
         "creationTime": 1770000000000,
         "logGroupClass": "STANDARD",
@@ -78,7 +78,7 @@ def query(recorded: RecordedAws, text: str, **more: object) -> Envelope[Any]:
 def rows(answer: Envelope[Any]) -> list[dict[str, str]]:
     return [
         {cell["field"]: cell["value"] for cell in row}
-        for page in answer.value
+        for page in answer.value or ()
         for row in page["results"]
     ]
 
@@ -141,6 +141,7 @@ def test_a_query_outside_the_language_is_refused_not_guessed(text: str) -> None:
 def test_a_limit_cuts_rows_and_the_count_still_says_how_many_there_were() -> None:
     answer = query(door(), "fields @message | limit 1")
     assert len(rows(answer)) == 1
+    assert answer.value is not None
     assert answer.value[0]["statistics"]["resultCount"] == 2.0
 
 
@@ -218,7 +219,7 @@ def test_a_class_that_cannot_be_read_this_way_is_refused(group: str, operation: 
 
 
 def test_a_pattern_that_is_not_recorded_is_answered_from_the_store_without_class() -> None:
-    default = {
+    default: dict[str, Any] = {
         "service": "logs",
         "operation": "DescribeLogGroups",
         "params": {},
@@ -344,7 +345,7 @@ def looked_up(params: Mapping[str, Any]) -> list[str]:
         }
         for event in events
     ]
-    default = {
+    default: dict[str, Any] = {
         "service": "cloudtrail",
         "operation": "LookupEvents",
         "params": {},

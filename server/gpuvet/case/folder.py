@@ -23,7 +23,8 @@ from gpuvet.case.recognise import JOB_KINDS, MANIFEST_KINDS, SMI_KINDS
 from gpuvet.case.replies import reply_calls
 from gpuvet.case.streams import held_streams
 from gpuvet.case.tables import HOUR, read_metrics
-from gpuvet.case.take import Taken, take_file
+from gpuvet.case.take import take_file
+from gpuvet.case.taken import Taken
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseHeader, CaseMeta, FileStatus
 from gpuvet.model.evidence import Window

@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -45,8 +46,11 @@ def zipped(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     return path
 
 
-def tarred(path: Path, *members: tarfile.TarInfo | tuple[str, bytes], mode: str = "w:gz") -> Path:
-    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]  # mode is a parameter
+Mode = Literal["w", "w:gz", "w:xz"]
+
+
+def tarred(path: Path, *members: tarfile.TarInfo | tuple[str, bytes], mode: Mode = "w:gz") -> Path:
+    with tarfile.open(path, mode) as archive:
         for member in members:
             if isinstance(member, tarfile.TarInfo):
                 archive.addfile(member)
@@ -77,7 +81,7 @@ def test_a_zip_whose_name_leads_outside_is_refused(name: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", OUTSIDE, ids=lambda name: name[:20])
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
-def test_a_tar_whose_name_leads_outside_is_refused(name: str, mode: str, tmp_path: Path) -> None:
+def test_a_tar_whose_name_leads_outside_is_refused(name: str, mode: Mode, tmp_path: Path) -> None:
     path = tarred(tmp_path / "case.tar", ("kernel.log", XID.encode()), (name, b"x"), mode=mode)
     with pytest.raises(UnreadableCase, match="leads outside"):
         load_case(path)
@@ -199,7 +203,7 @@ def test_a_truncated_gzip_is_read_as_far_as_it_goes(cut: int, tmp_path: Path) ->
     assert case.meta.now is not None
     window = Window(start=case.meta.now.replace(year=2020), end=case.meta.now)
     counts = case.logs.hourly_counts(streams, window).value or ()
-    assert counts[0].bins_reason is Reason.CUT_SHORT
+    assert [one.bins_reason for one in counts] == [Reason.CUT_SHORT]
     assert case.logs.gpu_lines(streams, window).reason is Reason.CUT_SHORT
 
 
@@ -216,7 +220,7 @@ def test_members_of_one_name_are_all_read(tmp_path: Path) -> None:
     case = load_case(
         tarred(tmp_path / "case.tgz", ("a.log", XID.encode()), ("a.log", other.encode()))
     )
-    assert [one.path for one in case.files] == ["a.log", "a.log (2)"]
+    assert {one.path for one in case.files} == {"a.log", "a.log (2)"}
     assert lines_of(case) == [XID, other]
 
 
@@ -263,24 +267,27 @@ def test_utf16_of_a_windows_shell_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("data", "words"),
     [
-        pytest.param(lambda _path: None, "nothing is there", id="no such path"),
-        pytest.param(lambda path: path.mkdir(), "holds no files", id="an empty folder"),
-        pytest.param(lambda path: path.write_bytes(b""), "empty", id="an empty file"),
-        pytest.param(lambda path: path.write_bytes(b"\0" * 600), "binary", id="zeros"),
-        pytest.param(
-            lambda path: path.write_bytes(b"PK\x05\x06" + b"\0" * 18), "no files", id="empty zip"
-        ),
+        pytest.param(b"", "empty", id="an empty file"),
+        pytest.param(b"\0" * 600, "binary", id="zeros"),
+        pytest.param(b"PK\x05\x06" + b"\0" * 18, "no files", id="an empty zip"),
     ],
 )
-def test_a_path_that_is_no_case_is_refused_in_words(
-    make: Callable[[Path], object], words: str, tmp_path: Path
+def test_a_file_that_is_no_case_is_refused_in_words(
+    data: bytes, words: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "case"
-    make(path)
+    path.write_bytes(data)
     with pytest.raises(UnreadableCase, match=words):
         load_case(path)
+
+
+def test_a_path_without_files_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableCase, match="holds no files"):
+        load_case(tmp_path)
+    with pytest.raises(UnreadableCase, match="nothing is there"):
+        load_case(tmp_path / "none")
 
 
 def test_an_expected_answer_given_as_the_case_is_refused(tmp_path: Path) -> None:
