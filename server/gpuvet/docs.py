@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
-from gpuvet.model.report import VerdictReport
+from gpuvet.model.report import IncidentReport, VerdictReport
 
 FOLDER = "references"
 
@@ -38,6 +38,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("sxids.md", sxids_page),
     PageMaker("nvlink5.md", nvlink5_page),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
+    PageMaker("schemas/incident.json", schema(IncidentReport)),
 )
 
 

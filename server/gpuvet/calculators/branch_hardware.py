@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.cause import Branch, BranchEvidence, Failure, Signal, Symptom
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NotSeen
 from gpuvet.model.coverage import CoverageStatus, Gate
@@ -28,7 +29,11 @@ def assess_hardware(
     evidence: ClusterEvidence, verdicts: Sequence[NodeVerdict], failure: Failure
 ) -> BranchEvidence:
     """Return what speaks for hardware, or what rules it out on every node of the job."""
-    job = [n for n in evidence.nodes if not failure.nodes or n.node in failure.nodes]
+    job = [
+        n
+        for n in evidence.nodes
+        if has_gpus(n) and (not failure.nodes or n.node in failure.nodes)
+    ]
     by_node = {v.node: v for v in verdicts}
     signals = tuple(
         signal for node in job for signal in _signals(node, by_node[node.node], failure)
@@ -45,6 +50,12 @@ def assess_hardware(
         facts=tuple(_facts(job, by_node)),
         actions=tuple(_actions(verdicts)),
     )
+
+
+def has_gpus(node: NodeEvidence) -> bool:
+    """Say whether a node may have GPUs; only a type known to have none says no."""
+    kind = instance_type(node.instance_type) if node.instance_type else None
+    return kind is None or kind.gpus > 0 or bool(node.records.xids)
 
 
 def _signals(node: NodeEvidence, verdict: NodeVerdict, failure: Failure) -> Iterator[Signal]:
