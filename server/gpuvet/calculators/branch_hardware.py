@@ -30,9 +30,7 @@ def assess_hardware(
 ) -> BranchEvidence:
     """Return what speaks for hardware, or what rules it out on every node of the job."""
     job = [
-        n
-        for n in evidence.nodes
-        if has_gpus(n) and (not failure.nodes or n.node in failure.nodes)
+        n for n in evidence.nodes if has_gpus(n) and (not failure.nodes or n.node in failure.nodes)
     ]
     by_node = {v.node: v for v in verdicts}
     signals = tuple(

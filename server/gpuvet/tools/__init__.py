@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -11,15 +11,23 @@ from mcp.types import CallToolResult, ToolAnnotations
 
 from gpuvet.errors import UsageError
 from gpuvet.tools.calculators import CalculatorTools, Judge
+from gpuvet.tools.modes import ModeTools, Triage
 from gpuvet.tools.reply import ERROR_CHARACTERS
 
 ToolFunction = Callable[..., CallToolResult]
 
 
-def all_tools(judge: Judge) -> list[Tool]:
+class Source(Judge, Triage, Protocol):
+    """The evidence a server was started with, as its tools ask for it."""
+
+
+def all_tools(source: Source) -> list[Tool]:
     """Return every tool of the server over the evidence it was started with."""
-    calculators = CalculatorTools(judge)
+    modes = ModeTools(source)
+    calculators = CalculatorTools(source)
     return [
+        build_tool(modes.incident_report, title="Incident report"),
+        build_tool(modes.timeline, title="Timeline"),
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),
