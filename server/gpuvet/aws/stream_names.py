@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gpuvet.aws.door import LogStream, NodeName
 
+
 def holds_name(text: str, name: str) -> bool:
     """Say whether a text carries a name as a whole word: i-0abc is not in i-0abcd."""
     found = re.search(rf"(?<![0-9A-Za-z]){re.escape(name)}(?![0-9A-Za-z])", text)
