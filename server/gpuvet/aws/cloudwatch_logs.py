@@ -105,6 +105,31 @@ class CloudWatchLogs:
         outcome = _worst(troubles, has_value=bool(found))
         return self._envelope("streams", asked, tuple(found), outcome, notes=notes)
 
+    def group_streams(self, prefix: str) -> Envelope[tuple[LogStream, ...]]:
+        """Return every stream of the groups under a prefix; see `LogDoor.group_streams`."""
+        troubles: list[Envelope[Any]] = []
+        found: list[LogStream] = []
+        answer = self._door.read("logs:DescribeLogGroups", {"logGroupNamePrefix": prefix})
+        names = [
+            text_at(row, "logGroupName") or ""
+            for page in answer.value or ()
+            for row in objects_at(page, "logGroups")
+        ]
+        troubles += [] if answer.status.is_complete else [answer]
+        for name in filter(self._is_of_the_cluster, names):
+            answer = self._door.read("logs:DescribeLogStreams", {"logGroupName": name})
+            troubles += [] if answer.status.is_complete else [answer]
+            found.extend(
+                LogStream(node="", group=name, stream=text_at(row, "logStreamName") or "")
+                for page in answer.value or ()
+                for row in objects_at(page, "logStreams")
+            )
+        outcome = _worst(troubles, has_value=bool(found))
+        return self._envelope("group_streams", {"prefix": prefix}, tuple(found), outcome)
+
+    def _is_of_the_cluster(self, group: str) -> bool:
+        return not self._clusters or any(name in group for name in self._clusters)
+
     def hourly_counts(
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[StreamCounts, ...]]:

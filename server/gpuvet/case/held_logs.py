@@ -55,6 +55,15 @@ class HeldLogs:
         )
         return self._envelope("streams", sorted(wanted), found)
 
+    def group_streams(self, prefix: str) -> Envelope[tuple[LogStream, ...]]:
+        """Return every stream of the groups under a prefix; see `LogDoor.group_streams`."""
+        found = tuple(
+            LogStream(node="", group=one.group, stream=one.stream)
+            for one in self._streams.values()
+            if one.group is not None and one.group.startswith(prefix)
+        )
+        return self._envelope("group_streams", [prefix], found)
+
     def hourly_counts(
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[StreamCounts, ...]]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuvet.model.coverage import HourCount
-from gpuvet.parse.kernel_log import parse_lines
+from gpuvet.parse.kernel_log import RawLine, parse_lines
 from gpuvet.parse.scan import MOST_TEXT, Scan, scan
 from gpuvet.parse.scan_hours import line_time
 from gpuvet.parse.scan_needles import COMMON, RARE, sieved
@@ -124,7 +124,7 @@ def test_a_whole_scan_reports_everything_it_saw() -> None:
         kernel_marks=2,
         first_at=datetime(2026, 3, 10, 1, tzinfo=UTC),
         last_at=datetime(2026, 3, 10, 1, 30, tzinfo=UTC),
-        candidates=((line, 2, None),),
+        candidates=(RawLine(line, 2),),
         nul_bytes=1,
         invalid_utf8=1,
     )

@@ -1,0 +1,246 @@
+"""`gpuvet verdict`: gather, judge, and say what was not seen."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from gpuvet.calculators.verdict import judge_cluster
+from gpuvet.case.case import Case
+from gpuvet.model.cluster import NotSeen
+from gpuvet.model.coverage import (
+    CoverageStatus,
+    HourState,
+    NodeCoverage,
+    Shipper,
+    SourceCoverage,
+)
+from gpuvet.model.report import (
+    CountsRow,
+    CoverageRow,
+    FileRow,
+    GapRow,
+    Mode,
+    NotSeenRow,
+    ReportConfidence,
+    ReportWindow,
+    VerdictReport,
+)
+from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.evidence import Gathered, gather
+from gpuvet.modes.window import Asked, Resolved, resolve
+from gpuvet.report.verdict import verdict_markdown
+from gpuvet.report.words import span
+
+# Exit codes of contracts §2.
+NOTHING, FINDINGS, TOO_LITTLE = 0, 1, 3
+_FINDINGS = frozenset({Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR})
+
+
+def verdict_report(case: Case, asked: Asked, *, clock: datetime) -> VerdictReport:
+    """Return the verdict of every node of a case or an account.
+
+    Args:
+        case: Where the evidence comes from.
+        asked: What the caller said about time.
+        clock: The present, used only where the case has no clock of its own.
+    """
+    resolved = resolve(case.meta, asked, case.meta.now or clock)
+    gathered = gather(case, resolved)
+    verdicts = judge_cluster(gathered.evidence)
+    report = _report(case, resolved, gathered, verdicts)
+    return report.model_copy(update={"markdown": verdict_markdown(report)})
+
+
+def _report(
+    case: Case, resolved: Resolved, gathered: Gathered, verdicts: Sequence[NodeVerdict]
+) -> VerdictReport:
+    missing = tuple(not_seen_rows(case, gathered))
+    return VerdictReport(
+        **common_fields(case, resolved, gathered),
+        mode=_mode(case),
+        failure_at=gathered.evidence.failure_at,
+        verdicts={v.node: v.verdict for v in verdicts},
+        confidence=_confidence(verdicts, missing),
+        nodes=tuple(verdicts),
+        not_seen=missing,
+        notes=gathered.notes,
+    )
+
+
+class CommonFields(TypedDict):
+    """What every report says of the question, its coverage and its files."""
+
+    account: str | None
+    region: str | None
+    cluster: str | None
+    orchestrator: str
+    now: datetime
+    window: ReportWindow
+    coverage: tuple[CoverageRow, ...]
+    files: tuple[FileRow, ...]
+    lines: CountsRow
+
+
+def common_fields(case: Case, resolved: Resolved, gathered: Gathered) -> CommonFields:
+    """Return the fields that every mode fills alike."""
+    evidence = gathered.evidence
+    return CommonFields(
+        account=case.meta.account,
+        region=case.meta.region,
+        cluster=case.meta.cluster,
+        orchestrator=evidence.orchestrator.value,
+        now=resolved.now,
+        window=ReportWindow(
+            since=evidence.window.start, until=evidence.window.end, source=evidence.window_source
+        ),
+        coverage=tuple(row for node in evidence.nodes for row in _rows(node.coverage)),
+        files=tuple(_file_rows(case)),
+        lines=CountsRow(
+            understood=gathered.counts.understood,
+            benign=gathered.counts.benign,
+            not_understood=gathered.counts.not_understood,
+        ),
+    )
+
+
+def _mode(case: Case) -> Mode:
+    return "Audit" if case.meta.mode == "Audit" else "Incident"
+
+
+def _confidence(verdicts: Sequence[NodeVerdict], missing: Sequence[NotSeenRow]) -> ReportConfidence:
+    """High: every verdict proven and nothing unseen; Low: a node could not be seen at all."""
+    if any(v.verdict is Verdict.NOT_OBSERVABLE for v in verdicts) or not verdicts:
+        return "Low"
+    proven = all(v.confidence == "proven" for v in verdicts)
+    return "High" if proven and not missing else "Medium"
+
+
+def _rows(coverage: NodeCoverage) -> tuple[CoverageRow, ...]:
+    if not coverage.sources:
+        return (
+            CoverageRow(
+                node=coverage.node,
+                source=Shipper.UNKNOWN,
+                group=None,
+                stream=None,
+                status=coverage.status,
+                reason="no stream of this node was found",
+                hours_measured=0,
+                hours_asked=coverage.hours_asked,
+            ),
+        )
+    return tuple(_row(source) for source in coverage.sources)
+
+
+def _row(source: SourceCoverage) -> CoverageRow:
+    return CoverageRow(
+        node=source.node,
+        source=source.source,
+        group=source.group,
+        stream=source.stream,
+        status=source.status,
+        reason=source.reason,
+        hours_measured=source.hours_measured,
+        hours_asked=source.hours_asked,
+        gaps=tuple(
+            GapRow(start=g.start, end=g.end, hours=g.hours, state=g.state.value, note=g.note)
+            for g in source.gaps
+        ),
+        detections=source.detections,
+        notes=source.notes,
+        evidence=source.evidence,
+    )
+
+
+def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
+    """Yield every absence: readings that failed, holes of streams, nodes without any stream."""
+    for missing in gathered.not_seen:
+        yield _as_row(missing)
+    for node in gathered.evidence.nodes:
+        yield from _holes(node.coverage)
+    for file in case.files:
+        if file.status.value == "partly read":
+            yield NotSeenRow(
+                what=f"the rest of {file.path}",
+                reason=file.reason or "cut_short",
+                closes_with="the whole file",
+            )
+
+
+def _as_row(missing: NotSeen) -> NotSeenRow:
+    return NotSeenRow(
+        what=missing.what,
+        reason=missing.reason,
+        closes_with=missing.closes_with,
+        nodes=missing.nodes,
+    )
+
+
+_FULL = frozenset(
+    {
+        CoverageStatus.MEASURED,
+        CoverageStatus.NOT_APPLICABLE,
+        CoverageStatus.DETECTIONS,
+        CoverageStatus.NO_HMA_DETECTIONS,
+    }
+)
+
+
+def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
+    if not coverage.sources:
+        yield NotSeenRow(
+            what=f"any log of {coverage.node}",
+            reason="no stream carries this node's name",
+            closes_with="ship the node's kernel log, or name its log group",
+            nodes=(coverage.node,),
+        )
+    for source in coverage.sources:
+        if source.status not in _FULL or source.gaps:
+            yield _hole(source)
+
+
+def _hole(source: SourceCoverage) -> NotSeenRow:
+    hours = sum(gap.hours for gap in source.gaps)
+    stream = f"{source.group or 'file'} {source.stream or '(no such stream)'}"
+    spans = "; ".join(span(gap.start, gap.end) for gap in source.gaps[:3])
+    more = f" and {len(source.gaps) - 3} more holes" if len(source.gaps) > 3 else ""
+    share = f"{hours} of {source.hours_asked} h of " if hours and source.hours_asked else ""
+    when = f" ({spans}{more})" if spans else ""
+    return NotSeenRow(
+        what=f"{share}{stream}, node {source.node}{when}",
+        reason=source.reason or (_WHY[source.gaps[0].state] if source.gaps else "not readable"),
+        closes_with="the stream's lines of that time, or another log source of this node",
+        nodes=(source.node,),
+    )
+
+
+_WHY = {
+    HourState.EMPTY: "no line arrived",
+    HourState.EMPTY_PARTIAL: "no line arrived in the part of the hour that counts",
+    HourState.RETENTION_LOST: "older than the group's retention",
+    HourState.NO_GROUP: "before the log group existed",
+    HourState.UNKNOWN: "the count is incomplete",
+}
+
+
+def _file_rows(case: Case) -> Iterator[FileRow]:
+    for file in case.files:
+        yield FileRow.model_validate(
+            {
+                "path": file.path,
+                "kind": file.kind.value,
+                "status": file.status.value,
+                "reason": file.reason,
+                "lines": file.lines,
+            }
+        )
+
+
+def exit_code(report: VerdictReport) -> int:
+    """Return 1 for anything to act on, 3 for too little seen, else 0; findings outrank 3."""
+    verdicts = set(report.verdicts.values())
+    if verdicts & _FINDINGS:
+        return FINDINGS
+    if not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
+        return TOO_LITTLE
+    return NOTHING

@@ -1,0 +1,44 @@
+"""One Jinja environment; every report is a value and a template."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gpuvet.report import words
+
+
+@cache
+def environment(*, plain: bool = False) -> Environment:
+    """Return the environment of all text templates; HTML has its own, which escapes.
+
+    Args:
+        plain: For a terminal: untrusted text is only bounded and made visible, not escaped as
+            Markdown asks.
+    """
+    env = Environment(
+        loader=PackageLoader("gpuvet.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 (text and Markdown; raw text passes words.code or words.plain)
+    )
+    env.filters.update(
+        utc=words.utc,
+        hour=words.hour,
+        code=words.plain if plain else words.code,
+        plain=words.plain,
+        cell=words.plain if plain else words.cell,
+        some=words.some,
+    )
+    env.globals.update(span=words.span, counted=words.counted)
+    return env
+
+
+def render(template: str, values: Mapping[str, object], *, plain: bool = False) -> str:
+    """Return a template filled in, with runs of blank lines folded."""
+    text = environment(plain=plain).get_template(template).render(values)
+    lines = [line.rstrip() for line in (text.replace("**", "") if plain else text).splitlines()]
+    kept = [line for i, line in enumerate(lines) if line or (i and lines[i - 1])]
+    return "\n".join(kept).strip("\n") + "\n"
