@@ -25,7 +25,7 @@ from gpuvet.case.streams import held_streams
 from gpuvet.case.tables import read_metrics
 from gpuvet.case.take import Taken, take_file
 from gpuvet.errors import UnreadableCase
-from gpuvet.model.case import CaseHeader, CaseMeta, FileStatus
+from gpuvet.model.case import CaseHeader, CaseMeta, FileKind, FileStatus
 from gpuvet.model.evidence import Window
 
 
@@ -78,7 +78,7 @@ def _second_pass(
             file.content,
             scanner,
             names=names,
-            only=only,
+            only=None if kind is FileKind.CLUSTER_LOG else only,  # the head node writes those
             limit=container.limits.document_bytes,
         )
         taken.reports[file.path] = read.report

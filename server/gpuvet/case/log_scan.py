@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import IO
 
 from gpuvet.aws.timestamps import as_datetime
+from gpuvet.parse.service_lines import NEEDLES as SERVICE_NEEDLES
 from gpuvet.parse.times import leading_stamp
 
 # Ours: a line of this length is no log line; its beginning is kept.
@@ -20,6 +21,7 @@ KEPT_OF_LINE = 16 * 1024
 # itself long before.
 MOST_TELLING = 200_000
 MOST_OTHERS = 50_000
+MOST_OF_SERVICES = 50_000
 MOST_BYTES = 96 * 1024 * 1024
 SAMPLES = 50
 
@@ -65,6 +67,7 @@ class NodeScan:
     kernel_lines: int = 0
     unstamped: int = 0  # lines without a wall time: in no hour
     kept: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    of_services: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
     samples: list[bytes] = field(default_factory=list[bytes])
 
 
@@ -76,6 +79,7 @@ class FileScan:
     lines: int = 0
     long_lines: int = 0
     dropped: int = 0  # candidates beyond the caps
+    dropped_of_services: int = 0  # likewise, of lines that say nothing of a GPU
     first: datetime | None = None  # hour of the earliest and the latest stamp
     last: datetime | None = None
 
@@ -84,24 +88,30 @@ class _Kept:
     """How much of one file's candidates is kept already."""
 
     def __init__(self) -> None:
-        self._telling = self._others = self._bytes = 0
+        self._telling = self._others = self._of_services = self._bytes = 0
 
     def telling(self, node: NodeScan, place: int, line: bytes) -> bool:
         """Keep a line that most likely matters; False where there is no more room."""
         self._telling += 1
-        return self._telling <= MOST_TELLING and self._keep(node, place, line)
+        return self._telling <= MOST_TELLING and self._keep(node.kept, place, line)
 
     def other(self, node: NodeScan, place: int, line: bytes) -> bool:
         """Keep a line that may matter, while there is much room."""
         self._others += 1
-        return self._others <= MOST_OTHERS and self._keep(node, place, line)
+        return self._others <= MOST_OTHERS and self._keep(node.kept, place, line)
 
-    def _keep(self, node: NodeScan, place: int, line: bytes) -> bool:
+    def of_service(self, node: NodeScan, place: int, line: bytes) -> bool:
+        """Keep a line of the cluster's services; False where there is no more room."""
+        self._of_services += 1
+        has_room = self._of_services <= MOST_OF_SERVICES
+        return has_room and self._keep(node.of_services, place, line)
+
+    def _keep(self, kept: list[tuple[int, bytes]], place: int, line: bytes) -> bool:
         text = line[:KEPT_OF_LINE].rstrip(b"\r\n")
         self._bytes += len(text) + 100
         if self._bytes > MOST_BYTES:
             return False
-        node.kept.append((place, text))
+        kept.append((place, text))
         return True
 
 
@@ -121,6 +131,7 @@ class LogScanner:
         for lines, block in _blocks(stream, found):
             telling = [needle for needle in _TELLING if needle in block]
             other = [needle for needle in _OTHER if needle in block]
+            service = [needle for needle in SERVICE_NEEDLES if needle in block]
             for line in lines:
                 place += 1
                 host, hour = self._header(line)
@@ -132,6 +143,8 @@ class LogScanner:
                     found.dropped += not kept.telling(node, place, line)
                 elif other and any(needle in line for needle in other):
                     kept.other(node, place, line)
+                elif service and any(needle in line for needle in service):
+                    found.dropped_of_services += not kept.of_service(node, place, line)
         found.lines = place
         hours = [hour for node in found.by_host.values() for hour in node.hours]
         found.first, found.last = (min(hours), max(hours)) if hours else (None, None)

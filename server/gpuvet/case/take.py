@@ -3,6 +3,7 @@
 What each file gives is collected; nothing is concluded from several files yet.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from gpuvet.case.case import KubeObject, Reply
 from gpuvet.case.container import WITHHELD, CaseFile
 from gpuvet.case.content import Limits
 from gpuvet.case.documents import Head, NotJson, open_head, parse_json
+from gpuvet.case.held_logs import UNATTRIBUTED
 from gpuvet.case.kube import kube_objects, node_reading
 from gpuvet.case.log_export import is_export, read_export
 from gpuvet.case.notes import read_notes
@@ -179,6 +181,8 @@ def _document(
 ) -> tuple[FileKind, int, str | None]:
     """Take what a document holds; its kind, how many values it gave, and what was wrong."""
     if not is_object(document):
+        if _delivered(document):
+            return _take_delivered(path, document, taken, text)
         return _summary(path, document, taken)
     for is_it, take in _DOCUMENTS:
         if is_it(document):
@@ -315,6 +319,28 @@ def _keep_objects(found: Sequence[KubeObject], text: str, taken: Taken) -> None:
     taken.facts.append(OperatorFacts(nodes=tuple(one for one in readings if one is not None)))
 
 
+def _delivered(document: object) -> list[Json]:
+    """Return the EventBridge events a document is, alone, in an array or under `events`."""
+    if not is_object(document):
+        found = document if is_array(document) else ()
+    else:
+        found = [document] if "detail-type" in document else objects_at(document, "events")
+    events = [one for one in found if is_object(one)]
+    return events if events and all("detail-type" in one for one in events) else []
+
+
+def _take_delivered(
+    path: str, document: object, taken: Taken, _text: str
+) -> tuple[FileKind, int, str | None]:
+    events = _delivered(document)
+    for place, event in enumerate(events, start=1):
+        text = json.dumps(event, sort_keys=True)
+        taken.lines.append(
+            LogLine(node=UNATTRIBUTED, group=None, stream=path, line=place, text=text)
+        )
+    return FileKind.LOG_EXPORT, len(events), None
+
+
 def _take_foreign(
     _path: str, _document: Json, _taken: Taken, _text: str
 ) -> tuple[FileKind, int, str | None]:
@@ -334,6 +360,7 @@ _DOCUMENTS = (
     (is_search, _take_search),
     (is_metrics, _take_metrics),
     (is_export, _take_export),
+    (lambda d: bool(_delivered(d)), _take_delivered),
     (_is_kube, _take_kube),
 )
 
