@@ -60,6 +60,15 @@ def lines_query(streams: Sequence[LogStream], pattern: str = CANDIDATES) -> str:
     )
 
 
+def find_query(pattern: str, streams: str | None) -> str:
+    """Return the query for lines like a pattern, of streams named like another, oldest first."""
+    named = f"@logStream like /{streams}/ and " if streams else ""
+    return (
+        f"filter {named}@message like /{pattern}/ | fields @timestamp, @log, @logStream, @message"
+        f" | sort @timestamp asc | limit {MOST_LINES}"
+    )
+
+
 def _among(streams: Sequence[LogStream]) -> str:
     quoted = (json.dumps(name) for name in dict.fromkeys(one.stream for one in streams))
     return f"@logStream in [{', '.join(quoted)}]"

@@ -26,7 +26,7 @@ from gpuvet.case.tables import HOUR, read_metrics
 from gpuvet.case.take import take_file
 from gpuvet.case.taken import Taken
 from gpuvet.errors import UnreadableCase
-from gpuvet.model.case import CaseHeader, CaseMeta, FileStatus
+from gpuvet.model.case import CaseHeader, CaseMeta, FileKind, FileStatus
 from gpuvet.model.evidence import Window
 
 _LATEST = "the latest time that a file of the case writes"
@@ -88,7 +88,7 @@ def _second_pass(
             file.content,
             scanner,
             names=names,
-            only=only,
+            only=None if kind is FileKind.CLUSTER_LOG else only,  # the head node writes those
             limit=container.limits.document_bytes,
         )
         taken.reports[file.path] = read.report

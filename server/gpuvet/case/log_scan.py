@@ -12,6 +12,7 @@ from typing import IO
 
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.parse.scan_needles import hits
+from gpuvet.parse.service_lines import NEEDLES as SERVICE_NEEDLES
 from gpuvet.parse.times import leading_stamp
 
 # Ours: a line of this length is no log line; its beginning is kept.
@@ -20,6 +21,7 @@ KEPT_OF_LINE = 16 * 1024
 # Ours: candidates of one file, and their bytes, kept at most. A GPU that floods its log repeats
 # itself long before.
 MOST_CANDIDATES = 200_000
+MOST_OF_SERVICES = 50_000
 MOST_BYTES = 96 * 1024 * 1024
 SAMPLES = 50
 _BLOCK = 256 * 1024
@@ -49,6 +51,7 @@ class NodeScan:
     kernel_lines: int = 0
     unstamped: int = 0  # lines without a wall time: in no hour
     kept: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    of_services: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
     samples: list[bytes] = field(default_factory=list[bytes])
 
 
@@ -60,6 +63,7 @@ class FileScan:
     lines: int = 0
     long_lines: int = 0
     dropped: int = 0  # candidates beyond the caps
+    dropped_of_services: int = 0  # likewise, of lines that say nothing of a GPU
     first: datetime | None = None  # hour of the earliest and the latest stamp
     last: datetime | None = None
 
@@ -68,16 +72,25 @@ class _Kept:
     """How much of one file's candidates is kept already."""
 
     def __init__(self) -> None:
-        self._lines = self._bytes = 0
+        self._lines = self._of_services = self._bytes = 0
 
     def keep(self, node: NodeScan, place: int, line: bytes) -> bool:
         """Keep a line; False where there is no more room."""
-        text = line[:KEPT_OF_LINE].rstrip(b"\r")
         self._lines += 1
+        return self._lines <= MOST_CANDIDATES and self._keep(node.kept, place, line)
+
+    def of_service(self, node: NodeScan, place: int, line: bytes) -> bool:
+        """Keep a line of the cluster's services; False where there is no more room."""
+        self._of_services += 1
+        has_room = self._of_services <= MOST_OF_SERVICES
+        return has_room and self._keep(node.of_services, place, line)
+
+    def _keep(self, kept: list[tuple[int, bytes]], place: int, line: bytes) -> bool:
+        text = line[:KEPT_OF_LINE].rstrip(b"\r")
         self._bytes += len(text) + 100
-        if self._lines > MOST_CANDIDATES or self._bytes > MOST_BYTES:
+        if self._bytes > MOST_BYTES:
             return False
-        node.kept.append((place, text))
+        kept.append((place, text))
         return True
 
 
@@ -96,6 +109,7 @@ class LogScanner:
         place = 0
         for block in _blocks(stream, found):
             marked = {hit.start for hit in hits(block)}
+            service = [needle for needle in SERVICE_NEEDLES if needle in block]
             start = 0
             for line in block.split(b"\n"):
                 place += 1
@@ -106,6 +120,8 @@ class LogScanner:
                 _count(node, line, hour)
                 if start in marked:
                     found.dropped += not kept.keep(node, place, line)
+                elif service and any(needle in line for needle in service):
+                    found.dropped_of_services += not kept.of_service(node, place, line)
                 start += len(line) + 1
         found.lines = place
         hours = [hour for node in found.by_host.values() for hour in node.hours]

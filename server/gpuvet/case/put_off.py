@@ -41,6 +41,8 @@ class NodeLog(NamedTuple):
     lines: tuple[LogLine, ...]
     counts: StreamCounts | None
     counts_note: str | None
+    service_lines: tuple[LogLine, ...] = ()
+    service_lines_whole: bool = True  # no line of a service was over the cap
 
 
 class PutOff(NamedTuple):
@@ -80,7 +82,10 @@ def read_put_off(
     parts = _by_node(scan, owner, names)
     problem = _problem(scan, content)
     logs = tuple(
-        _node_log(node, scans, path, kind, problem=problem) for node, scans in parts.items()
+        _node_log(node, scans, path, kind, problem=problem)._replace(
+            service_lines_whole=not scan.dropped_of_services
+        )
+        for node, scans in parts.items()
     )
     report = FileReport(
         path=path,
@@ -179,12 +184,13 @@ def _by_node(
 def _node_log(
     node: str, scans: list[NodeScan], path: str, kind: FileKind, *, problem: str | None
 ) -> NodeLog:
-    lines = tuple(_lines(node, path, scans))
+    lines = tuple(_lines(node, path, [line for scan in scans for line in scan.kept]))
+    others = tuple(_lines(node, path, [line for scan in scans for line in scan.of_services]))
     hours: Counter[datetime] = Counter()
     for scan in scans:
         hours.update(scan.hours)
     if not hours:
-        return NodeLog(node, lines, None, f"no line of {path} has a time of day")
+        return NodeLog(node, lines, None, f"no line of {path} has a time of day", others)
     samples = [decode(sample) for scan in scans for sample in scan.samples]
     counts = StreamCounts(
         node=node,
@@ -198,10 +204,9 @@ def _node_log(
         kernel_status=Status.OK,
         evidence=evidence_id(account=None, region=None, operation="file", params=path),
     )
-    return NodeLog(node, lines, counts, None)
+    return NodeLog(node, lines, counts, None, others)
 
 
-def _lines(node: str, path: str, scans: list[NodeScan]) -> Iterator[LogLine]:
-    kept = sorted(line for scan in scans for line in scan.kept)
-    for place, text in kept:
+def _lines(node: str, path: str, kept: list[tuple[int, bytes]]) -> Iterator[LogLine]:
+    for place, text in sorted(kept):
         yield LogLine(node=node, group=None, stream=path, line=place, text=decode(text))

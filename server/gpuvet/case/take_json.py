@@ -1,13 +1,16 @@
 """JSON documents of a case: what each one is by its members, and what it gives."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from gpuvet.aws.door import LogLine
 from gpuvet.aws.recorded_calls import read_calls
 from gpuvet.case.content import Limits
 from gpuvet.case.documents import Head, NotJson, parse_json
+from gpuvet.case.held_logs import UNATTRIBUTED
 from gpuvet.case.kube import kube_objects
 from gpuvet.case.log_export import is_export, read_export
 from gpuvet.case.recognise import LINE_KINDS, recognise_text
@@ -81,6 +84,8 @@ def _is_one_record(document: object) -> bool:
 def _document(path: str, document: object, taken: Taken, text: str) -> Given:
     """Take what a document holds; its kind, how many values it gave, and what was wrong."""
     if not is_object(document):
+        if _delivered(document):
+            return _take_delivered(path, document, taken, text)
         return _summary(path, document, taken)
     for is_it, take in _DOCUMENTS:
         if is_it(document):
@@ -93,6 +98,26 @@ def _document(path: str, document: object, taken: Taken, text: str) -> Given:
     if found.problem:
         return Given(FileKind.AWS_REPLY, 0, found.problem)
     return _summary(path, document, taken)
+
+
+def _delivered(document: object) -> list[Json]:
+    """Return the EventBridge events a document is, alone, in an array or under `events`."""
+    if not is_object(document):
+        found = document if is_array(document) else ()
+    else:
+        found = [document] if "detail-type" in document else objects_at(document, "events")
+    events = [one for one in found if is_object(one)]
+    return events if events and all("detail-type" in one for one in events) else []
+
+
+def _take_delivered(path: str, document: object, taken: Taken, _text: str) -> Given:
+    events = _delivered(document)
+    for place, event in enumerate(events, start=1):
+        text = json.dumps(event, sort_keys=True)
+        taken.lines.append(
+            LogLine(node=UNATTRIBUTED, group=None, stream=path, line=place, text=text)
+        )
+    return Given(FileKind.LOG_EXPORT, len(events))
 
 
 def _summary(path: str, document: object, taken: Taken) -> Given:
@@ -224,5 +249,6 @@ _DOCUMENTS: tuple[tuple[Callable[[Json], bool], Callable[[str, Json, Taken, str]
     (is_search, _take_search),
     (is_metrics, _take_metrics),
     (is_export, _take_export),
+    (lambda document: bool(_delivered(document)), _take_delivered),
     (_is_kube, _take_kube),
 )
