@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
 from gpuvet.model.report import IncidentReport, VerdictReport
 
@@ -39,6 +41,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("nvlink5.md", nvlink5_page),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
     PageMaker("schemas/incident.json", schema(IncidentReport)),
+    *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 
 
