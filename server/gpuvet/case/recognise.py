@@ -125,6 +125,13 @@ LINE_KINDS = frozenset(
 )
 MANIFEST_KINDS = frozenset({FileKind.MANIFEST, FileKind.SCRIPT})
 SMI_KINDS = frozenset({FileKind.NVIDIA_SMI, FileKind.TRANSCRIPT})
+# Services whose words matter beside their lines per hour.
+SERVICE_KINDS = frozenset(
+    {
+        *(FileKind.SHIPPER_LOG, FileKind.SLURM_LOG, FileKind.CLUSTER_LOG, FileKind.BOOT_LOG),
+        FileKind.OTHER_LOG,
+    }
+)
 JOB_KINDS = frozenset({FileKind.NCCL_LOG, FileKind.JOB_LOG})
 
 
