@@ -220,6 +220,7 @@ _WHY = {
     HourState.RETENTION_LOST: "older than the group's retention",
     HourState.NO_GROUP: "before the log group existed",
     HourState.UNKNOWN: "the count is incomplete",
+    HourState.UNKNOWN_STATE: "before a restart: running or stopped is not known",
 }
 
 
