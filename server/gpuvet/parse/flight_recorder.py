@@ -8,6 +8,7 @@ import json
 import pickletools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from gpuvet.model.network import FlightDump, FlightGroup
@@ -46,9 +47,7 @@ def read_plain_pickle(data: bytes) -> object:
         raise NotPlain(f"the pickle has {len(data)} bytes; at most {MAX_BYTES} are read")
     walker = _Walker()
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(data)):
-            if count > MAX_OPCODES:
-                raise NotPlain(f"the pickle has more than {MAX_OPCODES} opcodes")
+        for opcode, argument, _ in islice(pickletools.genops(data), MAX_OPCODES):
             if opcode.name == "STOP":
                 return _checked(walker.result())
             walker.step(opcode.name, argument)
@@ -56,7 +55,7 @@ def read_plain_pickle(data: bytes) -> object:
         raise
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, AttributeError) as error:
         raise NotPlain(f"the pickle is broken: {clean(str(error))}") from error
-    raise NotPlain("the pickle ends without STOP")
+    raise NotPlain(f"the pickle ends without STOP, or has more than {MAX_OPCODES} opcodes")
 
 
 class _Walker:
