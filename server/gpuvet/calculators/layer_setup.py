@@ -367,4 +367,3 @@ def _actions(view: NetworkView, closed: Sequence[RuleReading]) -> Iterator[str]:
             f"set {EFA_RESOURCE}: {count} in requests and limits of the job's containers and add "
             "hugepages-2Mi; the image needs aws-ofi-nccl"
         )
-

@@ -97,9 +97,7 @@ class NetworkView:
     @property
     def names(self) -> Mapping[str, str]:
         """Host names and aliases to instance ids."""
-        return {
-            name: one.node for one in self.nodes for name in (one.node, *one.aliases) if name
-        }
+        return {name: one.node for one in self.nodes for name in (one.node, *one.aliases) if name}
 
     @property
     def attached(self) -> Mapping[str, InstanceNetwork]:

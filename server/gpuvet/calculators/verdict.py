@@ -224,9 +224,7 @@ def _aside_notes(view: NodeView) -> list[str]:
     by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
     for index, reason in view.aside.items():
         occurrence = view.events.occurrences[index]
-        by_reason[(occurrence.code, reason.split(" s before")[0].rsplit(" ", 1)[0])].append(
-            occurrence.pci or "an unnamed GPU"
-        )
+        by_reason[(occurrence.code, reason)].append(occurrence.pci or "an unnamed GPU")
     return [
         f"Xid {code} on {', '.join(sorted(set(gpus))[:4])}"
         f"{' and others' if len(set(gpus)) > 4 else ''} is a consequence (follows {reason})"
