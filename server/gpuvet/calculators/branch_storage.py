@@ -42,8 +42,9 @@ def storage_evidence(inputs: StorageInputs) -> BranchEvidence:
         branch=Branch.STORAGE,
         signals=signals,
         ruled_out=None if signals else _ruled_out(inputs, seen),
+        unverified=None if signals else _unverified(seen),
         deciding_unseen=unseen,
-        confirming=next((s.confirming for s in signals if s.confirming), CONFIRMING),
+        confirming=None if signals else CONFIRMING,
         facts=tuple(dict.fromkeys([*own, *question_facts(inputs), *_table_facts(inputs)])),
         actions=tuple(dict.fromkeys(a for one in seen for a in actions_for(one, signals))),
     )
@@ -78,7 +79,8 @@ def _ruled_out(inputs: StorageInputs, seen: Sequence[Seen]) -> str | None:
     """Return why storage is ruled out, with its coverage, or None where it is not."""
     if any(active_actions(one) or _may_be_maintained(one) for one in seen):
         return _table_words(inputs.maxima) if _is_unread(seen) else None
-    if not all(_is_below(family) for one in seen for family in one.families):
+    all_below = all(_is_below(family) for one in seen for family in one.families)
+    if not all_below or not _is_listing_whole(inputs):
         return _table_words(inputs.maxima) if _is_unread(seen) else None
     cover, reach = inputs.cover, inputs.reach
     words = "; ".join(
@@ -91,9 +93,25 @@ def _ruled_out(inputs: StorageInputs, seen: Sequence[Seen]) -> str | None:
     )
 
 
+def _is_listing_whole(inputs: StorageInputs) -> bool:
+    """Say whether every server and target that has metrics is known; a case's table is taken so."""
+    return inputs.listed is None or inputs.listed.status.is_complete
+
+
+def _unverified(seen: Sequence[Seen]) -> str | None:
+    """Return which values at the bar neither lead nor let storage be ruled out, or None."""
+    words = [
+        f"{one.system.id} {family_words(family, one.system)}"
+        for one in seen
+        for family in one.families
+        if family.load in {Load.BROKEN, Load.REJECTED}
+    ]
+    return "; ".join(words) or None
+
+
 def _is_unread(seen: Sequence[Seen]) -> bool:
     """Say whether no family of any file system has a point."""
-    return all(family.load is Load.NO_DATA for one in seen for family in one.families)
+    return all(_says_nothing(family) for one in seen for family in one.families)
 
 
 def _may_be_maintained(seen: Seen) -> bool:
@@ -129,17 +147,34 @@ def _table_facts(inputs: StorageInputs) -> Iterator[str]:
 def _unseen(inputs: StorageInputs, seen: Sequence[Seen]) -> Iterator[NotSeen]:
     """Yield each source that would decide and was not seen."""
     yield from _unread_listing(inputs)
-    listed_metrics = inputs.listed
-    if listed_metrics is not None and not listed_metrics.status.is_complete:
+    if not _is_listing_whole(inputs) and not _is_unread(seen):
         yield NotSeen(
-            what="which FSx metrics exist",
-            reason=listed_metrics.reason or Reason.NOT_RECORDED,
+            what="which FSx metrics exist: their list was not read whole",
+            reason=(inputs.listed.reason if inputs.listed else None) or Reason.CUT_SHORT,
             closes_with="list them (cloudwatch:ListMetrics, namespace AWS/FSx)",
         )
     for one in seen:
-        for family in one.families:
-            yield from _unseen_family(one, family)
+        if all(_says_nothing(family) for family in one.families):
+            yield _unread_metrics(inputs, one)
+        else:
+            for family in one.families:
+                yield from _unseen_family(one, family)
         yield from client_unseen(one)
+
+
+def _says_nothing(family: FamilyReading) -> bool:
+    return family.load is Load.NO_DATA
+
+
+def _unread_metrics(inputs: StorageInputs, seen: Seen) -> NotSeen:
+    units = [unit for family in seen.families for unit in family.units]
+    reasons = [inputs.listed.reason if inputs.listed else None, *(u.series.reason for u in units)]
+    operation = "GetMetricData" if units else "ListMetrics"
+    return NotSeen(
+        what=f"FSx utilisation metrics of {seen.system.id}",
+        reason=next(filter(None, reasons), Reason.NOT_RECORDED),
+        closes_with=f"read the four at 60 s (cloudwatch:{operation}, namespace AWS/FSx)",
+    )
 
 
 def _unread_listing(inputs: StorageInputs) -> Iterator[NotSeen]:

@@ -52,6 +52,9 @@ class Run:
     series: TimeSeries
 
 
+_IDLE = "; every GPU was below 5 % power all through it: an idle job cannot be slowed"
+
+
 def saturated(seen: Seen) -> Iterator[Signal]:
     """Yield one signal for each thing a file system is saturated in."""
     for bound in Bound:
@@ -95,11 +98,12 @@ def _signal(seen: Seen, bound: Bound, runs: Sequence[Run]) -> Signal:
     key = key_run(seen, runs)
     is_stated = _covers_the_stated_time(seen, key.episode)
     is_late = _began_after(seen, key.episode.start)
-    is_enough = _is_enough(seen, key.episode)
+    is_idle = seen.inputs.was_idle(key.episode.start, key.episode.end)
+    is_enough = _is_enough(seen, key.episode) and not is_idle
     return Signal(
         branch=Branch.STORAGE,
         kind="fsx_saturated",
-        what=_what(seen, bound, runs, key, is_stated=is_stated),
+        what=_what(seen, bound, runs, key, is_stated=is_stated) + (_IDLE if is_idle else ""),
         resource=seen.system.id,
         at=key.episode.start,
         precision_seconds=float(FINE_SECONDS),
@@ -271,14 +275,14 @@ def _metadata_doubt(seen: Seen, episode: Episode) -> str | None:
     return None
 
 
-def _confirming(seen: Seen, *, is_enough: bool) -> str:
+def _confirming(seen: Seen, *, is_enough: bool) -> str | None:
     if not seen.link.is_proven:
         return f"whether the job's nodes mount {seen.system.id}: findmnt -t lustre on one of them"
     if not seen.inputs.failure.observed:
         return "when the job became slow: its step times, or GPU activity of its nodes"
     if not is_enough:
         return "client-side read, write and stat latency on the mount during slow steps"
-    return "client-side stat or read latency on the mount, slow time against quiet time"
+    return None
 
 
 def _evidence(seen: Seen, runs: Sequence[Run]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from statistics import median
 
 from gpuvet.calculators.fsx_bound import (
     bytes_rates,
@@ -10,7 +11,7 @@ from gpuvet.calculators.fsx_bound import (
     runs_of,
     throughput_maximum,
 )
-from gpuvet.calculators.fsx_load import Bound, deployment_words, family_words
+from gpuvet.calculators.fsx_load import Bound, deployment_words, family_words, find
 from gpuvet.calculators.fsx_maintenance import maintenance_words
 from gpuvet.calculators.fsx_metadata import rise, spike_words, timing_words
 from gpuvet.calculators.fsx_space import space_words
@@ -33,7 +34,7 @@ def facts_of(seen: Seen) -> Iterator[str]:
         yield f"{seen.system.id} {family_words(family, seen.system)}"
     yield from _episode_facts(seen)
     yield from _rise_facts(seen)
-    for words in (space_words(seen), maintenance_words(seen)):
+    for words in (_clients(seen), space_words(seen), maintenance_words(seen)):
         if words is not None:
             yield words
 
@@ -70,7 +71,7 @@ def _episode_facts(seen: Seen) -> Iterator[str]:
         if ratio is not None:
             during, base, words = ratio
             yield (
-                f"MetadataOperations: {number(during)} per period in the saturated time, "
+                f"MetadataOperations: {number(during)} a period in the saturated time, "
                 f"{during / base:.1f} times {number(base)} ({words})"
             )
         highest = throughput_maximum(seen, episode) if bound is Bound.METADATA else None
@@ -85,6 +86,13 @@ def _rise_facts(seen: Seen) -> Iterator[str]:
     found = rise(seen)
     if found is not None and not runs_of(seen, Bound.METADATA):
         yield spike_words(seen, found.spike)
+
+
+def _clients(seen: Seen) -> str | None:
+    series = find(seen.series, "ClientConnections", "Sum")
+    reach = seen.inputs.reach
+    values = [v for _, v in series.points(reach.start, reach.end)] if series else []
+    return f"ClientConnections: {number(median(values))} (median)" if values else None
 
 
 def question_facts(inputs: StorageInputs) -> Iterator[str]:
@@ -111,12 +119,9 @@ def _idle(inputs: StorageInputs) -> Iterator[str]:
         total += idle_hours(own, expected, span)
     if total.idle + total.busy == 0:
         return
-    idle = "none" if total.idle == 0 else number(total.idle)
+    none = "none below 5 % power" if total.idle == 0 else "every GPU of a node below 5 % power"
     unknown = f", {number(total.unknown)} unknown" if total.unknown else ""
-    yield (
-        f"idle GPU hours: {idle} of {number(total.total)}{unknown} (every GPU of a node below 5 % "
-        "power for the hour)"
-    )
+    yield f"idle GPU hours: {number(total.idle)} of {number(total.total)} ({none}){unknown}"
 
 
 def _job_lines(inputs: StorageInputs) -> Iterator[str]:

@@ -30,12 +30,14 @@ class Link:
         is_proven: By DNS name, mount, or as the only one beside paths on a Lustre mount. VPC and
             subnet alone only suggest it.
         words: How, for a reader.
+        is_near: It lies in the nodes' VPC or subnet.
         evidence: Of the lines that say so.
     """
 
     file_system: str
     is_proven: bool
     words: str
+    is_near: bool = False
     evidence: tuple[str, ...] = ()
 
 
@@ -63,14 +65,17 @@ def link(
     mount = next((m for m in mentions if _names(system, m)), None)
     if mount is not None:
         how = "mounts it" if MentionKind.MOUNT in mount.kinds else "names it"
-        return Link(system.id, True, f"{mount.source} line {mount.line} {how}", _evidence(mount))
+        words = f"{mount.source} line {mount.line} {how}"
+        return Link(system.id, True, words, evidence=_evidence(mount))
     path = next((m for m in mentions if m.path and MentionKind.PATH in m.kinds), None)
     is_only = listing_complete and set(known) == {system.id}
     if is_only and path is not None:
         words = f"the only Lustre file system listed, and the job uses {path.path} on that mount"
-        return Link(system.id, True, f"{words}{near and f'; {near}'}", _evidence(path))
+        words += f"; {near}" if near else ""
+        return Link(system.id, True, words, evidence=_evidence(path))
     if near:
-        return Link(system.id, False, f"by {near} only; no mount or path of the job was read")
+        words = f"by {near} only; no mount or path of the job was read"
+        return Link(system.id, False, words, is_near=True)
     return Link(system.id, False, "not shown: no DNS name, mount or path of the job was read")
 
 
@@ -81,10 +86,11 @@ def _names(system: FileSystem, mention: StorageMention) -> bool:
 
 
 def _nearness(system: FileSystem, placement: Placement) -> str:
-    in_vpc = system.vpc is not None and system.vpc in placement.vpcs
-    in_subnet = bool(set(system.subnets) & set(placement.subnets))
-    words = [word for word, is_so in (("VPC", in_vpc), ("subnet", in_subnet)) if is_so]
-    return f"the nodes' {' and '.join(words)}" if words else ""
+    if set(system.subnets) & set(placement.subnets):
+        return "the nodes' VPC and subnet"  # a subnet lies in one VPC
+    if system.vpc is not None and system.vpc in placement.vpcs:
+        return "the nodes' VPC"
+    return ""
 
 
 def _evidence(mention: StorageMention) -> tuple[str, ...]:

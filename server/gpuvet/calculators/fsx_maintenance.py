@@ -33,7 +33,7 @@ def maintenance_windows(weekly: WeeklyTime | None, window: Window) -> tuple[Wind
     midnight = day.replace(hour=0, minute=0, second=0, microsecond=0)
     ahead = (weekly.weekday - midnight.isoweekday()) % 7
     start = midnight + timedelta(days=ahead, hours=weekly.hour, minutes=weekly.minute)
-    found = []
+    found: list[Window] = []
     while start < window.end:
         if start + LENGTH > window.start:
             found.append(Window(start=start, end=start + LENGTH))

@@ -120,7 +120,7 @@ def spike_words(seen: Seen, found: Spike) -> str:
     when = clock(found.at, seen.inputs.reach)
     return (
         f"MetadataOperations rose at {when} from {number(found.baseline.value)} to "
-        f"{number(found.level)} per period, {found.ratio:.1f} times "
+        f"{number(found.level)} a period, {found.ratio:.1f} times "
         f"({found.baseline.words})"
     )
 

@@ -87,8 +87,9 @@ class Imbalance:
 
 def imbalance(targets: Sequence[TargetSpace]) -> Imbalance | None:
     """Return the first time a target is below 10 % free while the median is 20 % or more."""
-    times = set.intersection(*(set(one.free_percent) for one in targets)) if targets else set()
-    for at in sorted(times):
+    for at in sorted(targets[0].free_percent) if targets else ():
+        if any(at not in one.free_percent for one in targets):
+            continue
         middle = median(one.free_percent[at] for one in targets)
         full = [(one, one.free_percent[at]) for one in targets]
         full = [(one, share) for one, share in full if share < FULL_PERCENT]

@@ -12,6 +12,7 @@ from gpuvet.calculators.fsx_load import (
     of_file_system,
     read_families,
 )
+from gpuvet.calculators.gpu_activity import IDLE_PERCENT
 from gpuvet.model.case import CleanSignals
 from gpuvet.model.cause import Failure, Symptom
 from gpuvet.model.evidence import Envelope, Status, Window
@@ -96,6 +97,14 @@ class StorageInputs:
         """Say whether GPU power was read."""
         return any(one.values for one in self.gpu)
 
+    def was_idle(self, start: datetime, end: datetime) -> bool:
+        """Say whether GPU power shows every GPU of the job idle from half an hour before a time.
+
+        An idle job cannot have been slowed by storage.
+        """
+        values = [v for one in self.gpu for _, v in one.points(start - PAD, end)]
+        return bool(values) and max(values) < IDLE_PERCENT
+
     @property
     def gpu_unavailable(self) -> bool:
         """Say whether GPU metrics do not exist: listed completely, and none among them.
@@ -121,7 +130,7 @@ def seen_systems(inputs: StorageInputs) -> tuple[Seen, ...]:
     """Return every file system that a listing or a metric names; the job's own come first."""
     systems = _systems(inputs)
     listing_complete = inputs.systems.status is Status.OK
-    found = []
+    found: list[Seen] = []
     for system in systems:
         tie = link(
             system,
@@ -137,8 +146,10 @@ def seen_systems(inputs: StorageInputs) -> tuple[Seen, ...]:
 
 
 def of_the_job(seen: Sequence[Seen]) -> tuple[Seen, ...]:
-    """Return the file systems tied to the job, or all of them where none is."""
-    return tuple(one for one in seen if one.link.is_proven) or tuple(seen)
+    """Return the file systems tied to the job, else those near its nodes, else all of them."""
+    tied = tuple(one for one in seen if one.link.is_proven)
+    near = tuple(one for one in seen if one.link.is_near)
+    return tied or near or tuple(seen)
 
 
 def _systems(inputs: StorageInputs) -> list[FileSystem]:
