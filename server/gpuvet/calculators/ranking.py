@@ -239,6 +239,8 @@ def _status(
         return BranchStatus.CONTRIBUTING, f"{words}; after the failure began: effect or coincidence"
     if causes:
         return BranchStatus.UNVERIFIED, words
+    if evidence.unverified is not None:
+        return BranchStatus.UNVERIFIED, evidence.unverified
     if evidence.deciding_unseen:
         first = evidence.deciding_unseen[0]
         return BranchStatus.NOT_OBSERVABLE, f"{first.what}: {first.reason}"
