@@ -111,9 +111,7 @@ def _fabric(view: NetworkView) -> Iterator[Signal]:
         yield Signal(
             branch=Branch.COMMUNICATION,
             kind="fabric_manager",
-            what=(
-                f"Fabric Manager did not start on {node.node} at {stamp(line.at)}{versions}"
-            ),
+            what=(f"Fabric Manager did not start on {node.node} at {stamp(line.at)}{versions}"),
             resource=node.node,
             node=node.node,
             at=line.at,
@@ -167,7 +165,9 @@ def _fabric_facts(view: NetworkView) -> Iterator[str]:
         count = f"all {len(nodes)} nodes" if len(down) == len(nodes) > 1 else listed(down)
         yield f"Fabric Manager is down on {count}{every}: {listed(down)}"
     if mismatch:
-        versions = sorted({f"{one.manager_version} against {one.driver_version}" for one in mismatch})
+        versions = sorted(
+            {f"{one.manager_version} against {one.driver_version}" for one in mismatch}
+        )
         yield (
             f"Fabric Manager and driver versions differ ({listed(versions)}): a reboot starts the "
             "same packages again"

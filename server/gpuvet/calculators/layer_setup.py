@@ -13,7 +13,6 @@ from gpuvet.calculators.network_view import (
     OF_COMMUNICATION,
     Layer,
     NetworkView,
-    count_of,
     listed,
     stamp,
 )
@@ -96,10 +95,7 @@ def _rule_signals(
         return
     groups = listed([name for one in closed for name in one.groups])
     way = " and ".join(one.direction.value for one in closed)
-    words = [
-        f"{groups} has no {way} rule for all traffic (IpProtocol -1) to and from itself, as read "
-        "now"
-    ]
+    words = [f"{groups} has no {way} rule for all traffic (IpProtocol -1) with itself, as read now"]
     words += [f"set-up failed with provider efa: `{failed[0].said[:120]}`"] if failed else []
     words += [f"{change.name} on {change.group_id} at {stamp(change.at)}"] if change else []
     words += [f"but {undone.name} changed it after the failure"] if undone else []
@@ -260,7 +256,7 @@ def _request_signals(view: NetworkView, run: Run | None) -> Iterator[Signal]:
             "provider and NCCL falls back to sockets"
         ),
         hypothesis_only=not sockets or view.failure.symptom is not Symptom.SLOW,
-        confirming=f"fi_info -p efa inside the container, before and after requesting {EFA_RESOURCE}",
+        confirming="fi_info -p efa inside the container, with the request and without",
     )
 
 
@@ -367,4 +363,3 @@ def _actions(view: NetworkView, closed: Sequence[RuleReading]) -> Iterator[str]:
             f"set {EFA_RESOURCE}: {count} in requests and limits of the job's containers and add "
             "hugepages-2Mi; the image needs aws-ofi-nccl"
         )
-

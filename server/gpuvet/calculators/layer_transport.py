@@ -7,8 +7,8 @@ group tells it.
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from gpuvet.calculators.network_view import Layer, NetworkView, count_of, listed, stamp
 from gpuvet.calculators.nccl_transport import HostTransport, Run
+from gpuvet.calculators.network_view import Layer, NetworkView, count_of, listed, stamp
 from gpuvet.model.cause import Branch, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason

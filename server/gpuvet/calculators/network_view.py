@@ -97,9 +97,7 @@ class NetworkView:
     @property
     def names(self) -> Mapping[str, str]:
         """Host names and aliases to instance ids."""
-        return {
-            name: one.node for one in self.nodes for name in (one.node, *one.aliases) if name
-        }
+        return {name: one.node for one in self.nodes for name in (one.node, *one.aliases) if name}
 
     @property
     def attached(self) -> Mapping[str, InstanceNetwork]:
@@ -109,7 +107,7 @@ class NetworkView:
         return {one.node: one for one in found if one.node in wanted}
 
     def most_efa(self, kind: str | None) -> int | None:
-        """Return how many EFA interfaces a type can have: as read, else as listed; None: unknown."""
+        """Return how many EFA interfaces a type can have, as read, else as listed; or None."""
         if kind is None:
             return None
         plain = kind.removeprefix("ml.")
