@@ -19,6 +19,7 @@ from gpuvet.case.case import KubeObject, Reply
 from gpuvet.case.container import WITHHELD, CaseFile
 from gpuvet.case.content import Limits
 from gpuvet.case.documents import Head, NotJson, open_head, parse_json
+from gpuvet.case.flight import looks_like_pickle, take_pickle
 from gpuvet.case.kube import kube_objects, node_reading
 from gpuvet.case.log_export import is_export, read_export
 from gpuvet.case.notes import read_notes
@@ -41,7 +42,9 @@ from gpuvet.model.case import (
 )
 from gpuvet.model.coverage import StreamCounts
 from gpuvet.model.evidence import Window
+from gpuvet.model.network import FlightDump
 from gpuvet.model.untyped import is_array, is_object, objects_at, text_at
+from gpuvet.parse.flight_recorder import is_flight_dump, read_flight_dump
 from gpuvet.parse.times import parse_time
 from gpuvet.parse.untrusted import clean, mask
 from gpuvet.parse.yaml_text import load_documents
@@ -72,6 +75,7 @@ class Taken:
     notes: list[Note] = field(default_factory=list[Note])
     texts: list[TextFile] = field(default_factory=list[TextFile])
     kube: list[KubeObject] = field(default_factory=list[KubeObject])
+    flight_dumps: list[FlightDump] = field(default_factory=list[FlightDump])
     stores: list[Json] = field(default_factory=list[Json])
     latest: datetime | None = None  # the latest time that any log or note writes in full
 
@@ -92,12 +96,23 @@ def take_file(file: CaseFile, taken: Taken, limits: Limits) -> None:
         problem = file.content.problem
         status = FileStatus.PARTLY_READ if problem else FileStatus.READ
         _report(taken, file.path, FileKind.UNKNOWN, status, reason=problem or "empty")
+    elif looks_like_pickle(head):
+        _take_pickle(file.path, head, taken)
     elif head.is_binary:
         _report(taken, file.path, FileKind.UNKNOWN, FileStatus.NOT_UNDERSTOOD, reason=_binary(head))
     elif head.text.lstrip()[:1] in {"{", "["} and _take_json(file.path, head, taken, limits):
         return
     else:
         _take_text(file.path, head, taken, limits)
+
+
+def _take_pickle(path: str, head: Head, taken: Taken) -> None:
+    dump, problem = take_pickle(head, path)
+    taken.flight_dumps += [dump] if dump else []
+    status = FileStatus.READ if dump else FileStatus.NOT_UNDERSTOOD
+    kind = FileKind.FLIGHT_RECORDER if dump else FileKind.UNKNOWN
+    size, records = head.content.size, dump.entries if dump else 0
+    _report(taken, path, kind, status, reason=problem, records=records, size=size)
 
 
 def _binary(head: Head) -> str:
@@ -315,6 +330,14 @@ def _keep_objects(found: Sequence[KubeObject], text: str, taken: Taken) -> None:
     taken.facts.append(OperatorFacts(nodes=tuple(one for one in readings if one is not None)))
 
 
+def _take_flight(
+    path: str, document: Json, taken: Taken, _text: str
+) -> tuple[FileKind, int, str | None]:
+    dump = read_flight_dump(document, path)
+    taken.flight_dumps += [dump] if dump else []
+    return FileKind.FLIGHT_RECORDER, dump.entries if dump else 0, None
+
+
 def _take_foreign(
     _path: str, _document: Json, _taken: Taken, _text: str
 ) -> tuple[FileKind, int, str | None]:
@@ -335,6 +358,7 @@ _DOCUMENTS = (
     (is_metrics, _take_metrics),
     (is_export, _take_export),
     (_is_kube, _take_kube),
+    (is_flight_dump, _take_flight),
 )
 
 
