@@ -73,14 +73,24 @@ def _strongest_first(signals: Sequence[Signal]) -> tuple[Signal, ...]:
     return tuple(
         sorted(
             signals,
-            key=lambda one: (not one.proven_by_rule, one.effect, one.hypothesis_only, one.kind),
+            key=lambda one: (
+                not one.proven_by_rule,
+                one.effect,
+                one.hypothesis_only,
+                one.at.isoformat() if one.at else "",
+                one.kind,
+                one.what,
+            ),
         )
     )
 
 
 def _deciding(layers: Sequence[Layer], *, proven: bool) -> Sequence[Layer]:
-    """A layer that proves the branch leaves nothing for the counters to decide."""
-    return (layers[0], layers[3]) if proven else layers
+    """Return the layers whose blind spots can still change the answer.
+
+    Where one layer proves the branch, neither counters nor further hosts can undo it.
+    """
+    return (layers[3],) if proven else layers
 
 
 def _ruled_out(layers: Sequence[Layer], signals: Sequence[Signal]) -> str | None:

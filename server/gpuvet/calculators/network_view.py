@@ -126,6 +126,14 @@ class NetworkView:
         return True if most and all(one is not None for one in most) else None
 
     @property
+    def is_without_efa(self) -> bool:
+        """Say whether sockets are all that these nodes can use: at most one EFA, none attached."""
+        rows = [self.attached.get(one.node) for one in self.nodes]
+        most = [self.most_efa(one.instance_type) for one in self.nodes]
+        none = bool(rows) and all(row is not None and row.efa_attached == 0 for row in rows)
+        return none and all(one is not None and one <= 1 for one in most)
+
+    @property
     def is_multi_node(self) -> bool:
         """Say whether the job runs on more than one node, as any source shows."""
         hosts = {one.host for one in self.log.lines if one.host}

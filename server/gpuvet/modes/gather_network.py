@@ -27,7 +27,7 @@ from gpuvet.model.cause import BranchEvidence, TimelineEvent
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NotSeen
 from gpuvet.model.coverage import CoverageStatus, Gate, Shipper
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
-from gpuvet.model.network import GuiltyFinding, NcclLog, RouteTable
+from gpuvet.model.network import EfaSeries, GuiltyFinding, NcclLog, RouteTable
 from gpuvet.model.verdict import FaultClass, Verdict
 from gpuvet.modes.logs import unread
 from gpuvet.modes.network_facts import (
@@ -199,11 +199,11 @@ def _attached(case: Case, scope: Scope, view: NetworkView) -> NetworkView:
     return NetworkView(**known)
 
 
-def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Any:
+def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Envelope[tuple[EfaSeries, ...]]:
     own = efa_series(case)
     if own or not ids:
         status = Status.OK if own else Status.NOT_CHECKED
-        return Envelope(
+        return Envelope[tuple[EfaSeries, ...]](
             service="file", operation="metrics", status=status, value=own, called_at=scope.now
         )
     window = Window(start=scope.window.start - _LOOK_BACK, end=scope.window.end)

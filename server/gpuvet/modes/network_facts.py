@@ -13,7 +13,7 @@ from gpuvet.model.network import (
     PeerComplaint,
     PodRequest,
 )
-from gpuvet.model.untyped import object_at, text_at
+from gpuvet.model.untyped import is_number, object_at, text_at
 from gpuvet.parse.efa_names import counter_name
 from gpuvet.parse.pod_requests import pod_requests, read_pod_requests
 from gpuvet.parse.wrappers import instance_id
@@ -21,6 +21,8 @@ from gpuvet.parse.wrappers import instance_id
 _NODE_DIMENSIONS = ("InstanceId", "instance", "node", "NodeName")
 _PERIOD = 60
 _MOST_POINTS = 10_000  # of one span: a week of minutes
+_BEFORE = frozenset({"before", "first", "start", "baseline"})
+_AFTER = frozenset({"after", "last", "end", "now"})
 _POD_KEYS = frozenset({"name", "pod", "pod_name", "podName"})
 _NODE_KEYS = frozenset({"node", "nodeName", "node_name", "instance", "instance_id", "host"})
 _PEER_KEYS = ("peer", "remote", "unresponsive_peer", "peer_host_id", "peer_node")
@@ -40,7 +42,23 @@ def efa_readings(case: Case) -> tuple[EfaReading, ...]:
         for span in series.spans
         if span.start is None
     )
-    return (*read, *extremes)
+    return (*read, *extremes, *_rises(case.facts))
+
+
+def _rises(facts: OperatorFacts) -> Iterator[EfaReading]:
+    """Yield how much a counter rose where a table gives it twice, before and after."""
+    for summary in facts.summaries:
+        pairs: dict[tuple[str, ...], dict[bool, float]] = {}
+        for leaf in summary.leaves:
+            word = leaf.path[-1].lower() if leaf.path else ""
+            if is_number(leaf.value) and word in _BEFORE | _AFTER:
+                pairs.setdefault(leaf.path[:-1], {})[word in _AFTER] = float(leaf.value)
+        for path, values in sorted(pairs.items()):
+            name = next((found for part in path if (found := counter_name(part))), None)
+            node = next((part for part in path if instance_id(part) == part), None)
+            if name is not None and len(values) == 2:
+                rise = max(values[True] - values[False], 0.0)
+                yield EfaReading(counter=name, value=rise, node=node, file=summary.file)
 
 
 def efa_series(case: Case) -> tuple[EfaSeries, ...]:
