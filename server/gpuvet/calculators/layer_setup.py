@@ -13,7 +13,6 @@ from gpuvet.calculators.network_view import (
     OF_COMMUNICATION,
     Layer,
     NetworkView,
-    count_of,
     listed,
     stamp,
 )
@@ -24,6 +23,7 @@ from gpuvet.model.evidence import Reason
 from gpuvet.model.network import NcclError, PodRequest, RuleChange, Transport
 from gpuvet.parse.pod_requests import EFA_RESOURCE
 
+_GONE = frozenset({"terminated", "shutting-down"})
 _SOCKET_SETTINGS = {
     "NCCL_NET": ("socket",),
     "NCCL_NET_PLUGIN": ("none",),
@@ -95,11 +95,8 @@ def _rule_signals(
     if not concerns and change is None:
         return
     groups = listed([name for one in closed for name in one.groups])
-    way = " and ".join(one.direction.value for one in closed)
-    words = [
-        f"{groups} has no {way} rule for all traffic (IpProtocol -1) to and from itself, as read "
-        "now"
-    ]
+    way = " and no ".join(one.direction.value for one in closed)
+    words = [f"{groups} has no {way} rule for all traffic (IpProtocol -1) with itself, as read now"]
     words += [f"set-up failed with provider efa: `{failed[0].said[:120]}`"] if failed else []
     words += [f"{change.name} on {change.group_id} at {stamp(change.at)}"] if change else []
     words += [f"but {undone.name} changed it after the failure"] if undone else []
@@ -181,12 +178,13 @@ def _width_signals(view: NetworkView, run: Run | None) -> Iterator[Signal]:
         (node.node, have, most)
         for node in view.nodes
         if (row := view.attached.get(node.node)) is not None
-        and row.state not in {"terminated", "shutting-down"}
+        and row.state not in _GONE
         and (have := row.efa_attached) is not None
         and (most := view.most_efa(node.instance_type or row.instance_type))
         and have < most
     ]
-    if not narrow or view.failure.symptom not in OF_COMMUNICATION:
+    told = run is not None and bool(run.telling)
+    if not narrow or not told or view.failure.symptom not in OF_COMMUNICATION:
         return
     words = [f"{have} of {most} on {node}" for node, have, most in narrow]
     nothing = all(have == 0 for _, have, _ in narrow)
@@ -260,7 +258,7 @@ def _request_signals(view: NetworkView, run: Run | None) -> Iterator[Signal]:
             "provider and NCCL falls back to sockets"
         ),
         hypothesis_only=not sockets or view.failure.symptom is not Symptom.SLOW,
-        confirming=f"fi_info -p efa inside the container, before and after requesting {EFA_RESOURCE}",
+        confirming="fi_info -p efa inside the container, with the request and without",
     )
 
 
@@ -287,7 +285,7 @@ def _width_facts(view: NetworkView) -> Iterator[str]:
     for node in view.nodes:
         row = view.attached.get(node.node)
         have = row.efa_attached if row else None
-        if row is None or have is None:
+        if row is None or have is None or row.state in _GONE:
             continue
         kind = node.instance_type or row.instance_type or "unknown type"
         by_width.setdefault((have, view.most_efa(kind), kind), []).append(node.node)

@@ -14,6 +14,7 @@ from gpuvet.model.case import (
     OperatorFacts,
     TextFile,
 )
+from gpuvet.model.network import FlightDump
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +54,5 @@ class Case:
     metrics: tuple[MetricSeries, ...] = ()
     replies: tuple[Reply, ...] = ()
     kube: tuple[KubeObject, ...] = ()
+    flight_dumps: tuple[FlightDump, ...] = ()
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file

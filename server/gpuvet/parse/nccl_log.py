@@ -7,6 +7,7 @@ run, and the driver's NVLink lines without an Xid, which are listed and never cl
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TypeVar
 
 from gpuvet.model.events import Source, TimeQuality
 from gpuvet.model.network import (
@@ -25,6 +26,8 @@ from gpuvet.parse.rank_tokens import FileTokens, file_tokens, rank_tokens
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.watchdog import glog_time, read_watchdog_line
 from gpuvet.parse.wrappers import peel
+
+T = TypeVar("T")
 
 # What the lines we read hold; also the pattern of the log query.
 CANDIDATES = (
@@ -136,8 +139,14 @@ class _Reader:
             self._open = (line, joined)
             return
         by = said.reporter or (f"rank {rank}" if rank is not None else host)
-        fields = {**said._asdict(), "reporter": by, "error": clean(said.error)}
-        found = PeerComplaint(**place, **fields)
+        found = PeerComplaint(
+            **place,
+            reporter=by,
+            peer=said.peer,
+            peer_address=said.peer_address,
+            own_address=said.own_address,
+            error=clean(said.error),
+        )
         self.complaints.append(found)
         self._open = (line, found)
 
@@ -212,14 +221,19 @@ def joined_logs(logs: Iterable[NcclLog]) -> NcclLog:
     """Return several logs as one, in an order that does not depend on theirs."""
     found = list(logs)
     return NcclLog(
-        lines=tuple(sorted({one for log in found for one in log.lines}, key=_order)),
-        watchdog=tuple(sorted({one for log in found for one in log.watchdog}, key=_order)),
-        complaints=tuple(sorted({one for log in found for one in log.complaints}, key=_order)),
-        places=tuple(sorted({one for log in found for one in log.places}, key=repr)),
-        driver_links=tuple(sorted({one for log in found for one in log.driver_links})),
-        benign=tuple(sorted({one for log in found for one in log.benign})),
+        lines=tuple(sorted(_each(log.lines for log in found), key=_order)),
+        watchdog=tuple(sorted(_each(log.watchdog for log in found), key=_order)),
+        complaints=tuple(sorted(_each(log.complaints for log in found), key=_order)),
+        places=tuple(sorted(_each(log.places for log in found), key=repr)),
+        driver_links=tuple(sorted(_each(log.driver_links for log in found))),
+        benign=tuple(sorted(_each(log.benign for log in found))),
         read=sum(log.read for log in found),
     )
+
+
+def _each(parts: Iterable[Iterable[T]]) -> list[T]:
+    """Return every item once."""
+    return list(dict.fromkeys(one for part in parts for one in part))
 
 
 def _order(one: NcclLine | WatchdogLine | PeerComplaint) -> tuple[str, str, int, str]:
