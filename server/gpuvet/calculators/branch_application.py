@@ -39,7 +39,7 @@ def assess_application(
     return BranchEvidence(
         branch=Branch.APPLICATION,
         signals=tuple(signals),
-        assessed=True,
+        assessed=bool(signals),
         confirming="the job's own log: failing process, traceback, what changed in the code",
         facts=tuple(facts),
         actions=(

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
-from gpuvet.calculators.question import Inputs, choose_mode
+from gpuvet.calculators.guilty import suspect_name
+from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
 from gpuvet.calculators.ranking import Ranking, rank_branches
 from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_entries
 from gpuvet.calculators.verdict import judge_cluster
@@ -21,6 +22,7 @@ from gpuvet.model.cause import (
     TimelineEvent,
 )
 from gpuvet.model.cluster import NotSeen
+from gpuvet.model.network import GuiltyFinding
 from gpuvet.model.report import (
     CapabilityRow,
     FailureRow,
@@ -32,7 +34,10 @@ from gpuvet.model.report import (
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
+from gpuvet.modes.gather_network import gather_network
+from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.scope import Scope
+from gpuvet.modes.starts import observed_starts, outlier_sentences
 from gpuvet.modes.verdict import common_fields, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
@@ -64,7 +69,9 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
     resolved = resolve(case.meta, asked, case.meta.now or clock)
     gathered = gather(case, resolved)
     lines = job_lines(case, resolved.now)
-    failure = find_failure(case, resolved, gathered.evidence, lines)
+    symptom = symptom_of(case.meta.question)
+    starts = observed_starts(case, resolved, nodes_of(case), symptom)
+    failure = find_failure(case, resolved, gathered.evidence, lines, others=starts)
     evidence = gathered.evidence
     if evidence.failure_at is None and failure.at is not None:
         evidence = evidence.model_copy(
@@ -96,14 +103,34 @@ def _gather_branches(
         account=case.meta.account,
         region=case.meta.region,
     )
-    del scope
+    storage, storage_times = gather_storage(case, scope)
+    network, network_times, guilty = gather_network(case, scope, evidence)
     return Branches(
         evidence=(
             assess_hardware(evidence, verdicts, failure),
+            storage,
+            network,
             assess_application(evidence, lines, failure),
         ),
-        timeline=tuple(node_timeline(evidence)),
+        timeline=(*node_timeline(evidence), *storage_times, *network_times),
+        guilty=tuple(_guilty(guilty)),
+        outliers=outlier_sentences(evidence),
     )
+
+
+def _guilty(found: GuiltyFinding | None) -> Iterator[GuiltyRow]:
+    if found is None:
+        return
+    for suspect in found.suspects:
+        yield GuiltyRow(
+            what=f"{suspect_name(suspect)}: {'; '.join(suspect.why)}",
+            ranks=() if suspect.rank is None else (suspect.rank,),
+            node=suspect.node,
+            pci=suspect.bus,
+            evidence=found.evidence,
+        )
+    for fact in found.facts:
+        yield GuiltyRow(what=fact, evidence=found.evidence)
 
 
 def _report(
