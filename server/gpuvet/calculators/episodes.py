@@ -246,9 +246,11 @@ def spike(series: TimeSeries, window: Window, *, factor: float = SPIKE_FACTOR) -
     before = medians_before(value for _, value in finite)
     for place, ((_, value), middle) in enumerate(zip(finite, before, strict=True)):
         baseline = known or _fallback(middle, place)
-        if baseline is None or not value >= factor * baseline.value > 0:
+        bar = factor * baseline.value if baseline is not None else 0.0
+        began_earlier = place > 0 and finite[place - 1][1] >= bar
+        if baseline is None or not value >= bar > 0 or began_earlier:
             continue
-        run = _high_run(finite[place:], series.period, factor * baseline.value)
+        run = _high_run(finite[place:], series.period, bar)
         if len(run) >= RUN_POINTS:
             level = median(high for _, high in run)
             return Spike(run[0][0], baseline, level, run[-1][0] + series.period)
