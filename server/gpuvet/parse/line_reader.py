@@ -15,6 +15,8 @@ from gpuvet.parse.wrappers import Peeled, peel
 
 MOST_NOTES = 50
 MOST_UNREAD = 20
+LONGEST_MESSAGE = 8 << 10  # of one message; the kernel itself prints at most 1 KiB
+LONGEST_LINE = 64 << 10  # characters of one line that are read; CloudWatch takes up to 1 MiB
 
 # A line with none of these says nothing we read; testing for them is far cheaper than peeling.
 NEEDLES = (
@@ -74,6 +76,7 @@ class LineReader:
     def take(self, text: str, line: int, shipped_at: datetime | None = None) -> None:
         """Read one line."""
         self.lines += 1
+        text = text[:LONGEST_LINE]
         wanted = self._is_agent or self._held or has_needle(text)
         if not wanted or _KEY_VALUE.match(text):
             self.fates[Fate.UNRELATED] += 1
@@ -153,9 +156,16 @@ def _messages(body: str) -> list[str]:
         lines = [line.strip() for line in _BREAK.split(body)]
     else:
         lines = [body.strip()]
-    if body.count(_CORE) < 2:
-        return [line for line in lines if line]
-    return [part for line in lines for part in _apart(line) if part]
+    if body.count(_CORE) > 1:
+        lines = [part for line in lines for part in _apart(line)]
+    return [_bounded(line) for line in lines if line]
+
+
+def _bounded(line: str) -> str:
+    if len(line) <= LONGEST_MESSAGE:
+        return line
+    start = max(0, line.find(_CORE) - LONGEST_MESSAGE // 8)
+    return line[start : start + LONGEST_MESSAGE]
 
 
 def _apart(line: str) -> list[str]:
