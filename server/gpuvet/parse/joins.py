@@ -26,7 +26,7 @@ PROBE_FORM = "probe: fallen off the bus and is not responding to commands."
 NEAR_LINES = 3  # where there is no time: how far apart the parts of one print may stand
 BOOT_SPAN = timedelta(seconds=60)  # version and command line of one boot
 _BOOT_LINES = 20
-_MOST_STEPS = 256  # looked at to find a partner, so that a flood stays cheap
+_MOST_STEPS = 64  # looked at to find a partner, so that a flood stays cheap
 
 
 class Kept(NamedTuple):

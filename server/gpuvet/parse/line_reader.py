@@ -84,13 +84,7 @@ class LineReader:
         peeled = peel(text, reference=self._reference, shipped_at=shipped_at)
         key = (peeled.channel, peeled.host)
         held = self._held.pop(key, None)
-        if held is not None:
-            peeled = held.peeled._replace(
-                body=held.peeled.body + peeled.body, partial=peeled.partial
-            )
-            held = _Held(peeled, held.text + text, held.line, held.parts + 1)
-        else:
-            held = _Held(peeled, text, line, 1)
+        held = _Held(peeled, text, line, 1) if held is None else _longer(held, peeled, text)
         if peeled.partial:
             self._held[key] = held
         else:
@@ -148,6 +142,13 @@ class LineReader:
         peeled = held.peeled
         node = peeled.instance or (self._names.get(peeled.host) if peeled.host else None)
         return Spot(peeled, held.text, held.line, node or self._node, self._stream, self._group)
+
+
+def _longer(held: _Held, peeled: Peeled, text: str) -> _Held:
+    """Return a line in parts with one part more; what stands first tells where and when."""
+    body = (held.peeled.body + peeled.body)[:LONGEST_LINE]
+    joined = held.peeled._replace(body=body, partial=peeled.partial)
+    return _Held(joined, (held.text + text)[:LONGEST_LINE], held.line, held.parts + 1)
 
 
 def _messages(body: str) -> list[str]:
