@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gpuvet.aws.network import read_instances
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
+from gpuvet.calculators.capability import capability_rows
 from gpuvet.calculators.guilty import suspect_name
 from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
 from gpuvet.calculators.ranking import Ranking, rank_branches
@@ -115,7 +117,14 @@ def _gather_branches(
         timeline=(*node_timeline(evidence), *storage_times, *network_times),
         guilty=tuple(_guilty(guilty)),
         outliers=outlier_sentences(evidence),
+        capabilities=_capabilities(case, scope, gathered),
     )
+
+
+def _capabilities(case: Case, scope: Scope, gathered: Gathered) -> tuple[CapabilityRow, ...]:
+    found = read_instances(case.aws, [n.node for n in scope.nodes])
+    attached = {row.node: row.efa_attached for row in found.value or ()}
+    return capability_rows(scope.nodes, gathered.evidence, attached)
 
 
 def _guilty(found: GuiltyFinding | None) -> Iterator[GuiltyRow]:
