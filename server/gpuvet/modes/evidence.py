@@ -15,9 +15,12 @@ from gpuvet.model.cluster import (
     Orchestrator,
 )
 from gpuvet.model.events import Boundary, TimeQuality
-from gpuvet.modes.logs import Logs, read_logs
+from gpuvet.modes.blockers import read_blockers
+from gpuvet.modes.logs import Logs, read_logs, unread
 from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
+from gpuvet.modes.service_log import ServiceLog, read_service_log
 from gpuvet.modes.window import Resolved
+from gpuvet.parse.cluster_log import bootstrap_names
 from gpuvet.parse.kernel_log import LineCounts, node_records
 
 _FACTS_STREAM = "operator facts"
@@ -30,14 +33,18 @@ class Gathered:
     evidence: ClusterEvidence
     not_seen: tuple[NotSeen, ...]
     counts: LineCounts
+    nodes: tuple[CaseNode, ...]
+    services: ServiceLog
     notes: tuple[str, ...] = ()
 
 
 def gather(case: Case, asked: Resolved) -> Gathered:
     """Return everything a verdict may use, with every source that was not read named."""
-    nodes = nodes_of(case)
+    orchestrator = _orchestrator(case, nodes_of(case))
+    services = read_service_log(case, asked.window, asked.now, orchestrator)
+    nodes = nodes_of(case, named=_named_by_services(services))
+    blockers = read_blockers(case, services, nodes, orchestrator, asked)
     logs = read_logs(case, nodes, asked)
-    orchestrator = _orchestrator(case, nodes)
     agent, agent_unread = read_agent(case, orchestrator, logs, asked)
     evidence = ClusterEvidence(
         orchestrator=orchestrator,
@@ -46,9 +53,29 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         window_source=asked.source,
         failure_at=asked.failure_at,
         failure_measured=asked.failure_measured,
-        nodes=tuple(_node(case, node, logs, asked, agent) for node in nodes),
+        nodes=tuple(
+            _node(case, node, logs, asked, agent, blockers.get(node.node)) for node in nodes
+        ),
     )
-    return Gathered(evidence=evidence, not_seen=(*logs.not_seen, *agent_unread), counts=logs.lines)
+    unread_services = unread(
+        services.services, "logs of the cluster's services", "search them again"
+    )
+    return Gathered(
+        evidence=evidence,
+        not_seen=(*logs.not_seen, *agent_unread, *unread_services),
+        counts=logs.lines,
+        nodes=nodes,
+        services=services,
+    )
+
+
+def _named_by_services(services: ServiceLog) -> tuple[tuple[str, str], ...]:
+    """Return nodes that only a bootstrap failure names, each with the stream that does."""
+    found: dict[str, str] = {}
+    for record in services.records:
+        for instance in bootstrap_names([record]):
+            found.setdefault(instance, record.stream)
+    return tuple(found.items())
 
 
 def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
@@ -59,7 +86,12 @@ def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
 
 
 def _node(
-    case: Case, node: CaseNode, logs: Logs, asked: Resolved, agent: Agent | None
+    case: Case,
+    node: CaseNode,
+    logs: Logs,
+    asked: Resolved,
+    agent: Agent | None,
+    blocker: str | None,
 ) -> NodeEvidence:
     reading = case.facts.of(node.node)
     records = node_records([*logs.records.get(node.node, ()), *_declared_boots(node.node, reading)])
@@ -73,7 +105,7 @@ def _node(
         launched_at=node.launched_at,
         left_at=node.left_at,
         records=records,
-        facts=_facts(case, node, reading, records),
+        facts=_facts(case, node, reading, records, blocker),
         coverage=coverage_of(case, node, reading, logs, records, asked, agent),
     )
 
@@ -97,7 +129,11 @@ _HEALTH_LABEL = "sagemaker.amazonaws.com/node-health-status"
 
 
 def _facts(
-    case: Case, node: CaseNode, reading: NodeReading | None, records: NodeRecords
+    case: Case,
+    node: CaseNode,
+    reading: NodeReading | None,
+    records: NodeRecords,
+    blocker: str | None,
 ) -> NodeFacts:
     facts = reading.facts if reading else NodeFacts()
     labels = dict(reading.labels) if reading else {}
@@ -106,6 +142,8 @@ def _facts(
         updates["status"] = node.state
     if facts.health_label is None and _HEALTH_LABEL in labels:
         updates["health_label"] = labels[_HEALTH_LABEL]
+    if blocker is not None:
+        updates |= {"ran_no_job": True, "blocker": blocker}
     history = _history(case, node.node, records)
     if history is not None:
         updates["earlier_same_gpu_events"] = history.earlier_events
