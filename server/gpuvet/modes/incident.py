@@ -1,7 +1,7 @@
 """`gpuvet incident`: gather, judge the nodes, weigh the branches, and say what was not seen."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gpuvet.aws.network import read_instances
@@ -24,6 +24,7 @@ from gpuvet.model.cause import (
     TimelineEvent,
 )
 from gpuvet.model.cluster import NotSeen
+from gpuvet.model.cluster_state import ClusterState
 from gpuvet.model.network import GuiltyFinding
 from gpuvet.model.report import (
     CapabilityRow,
@@ -34,8 +35,11 @@ from gpuvet.model.report import (
     ReportConfidence,
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.control_plane import read_control_plane
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
+from gpuvet.modes.gather_capacity import gather_capacity
+from gpuvet.modes.gather_change import gather_change
 from gpuvet.modes.gather_network import gather_network
 from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.scope import Scope
@@ -72,14 +76,14 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
     gathered = gather(case, resolved)
     lines = job_lines(case, resolved.now)
     symptom = symptom_of(case.meta.question)
-    starts = observed_starts(case, resolved, nodes_of(case), symptom)
+    starts = observed_starts(case, resolved, gathered.nodes, symptom)
     failure = find_failure(case, resolved, gathered.evidence, lines, others=starts)
     evidence = gathered.evidence
     if evidence.failure_at is None and failure.at is not None:
         evidence = evidence.model_copy(
             update={"failure_at": failure.at, "failure_measured": failure.observed}
         )
-        gathered = Gathered(evidence, gathered.not_seen, gathered.counts, gathered.notes)
+        gathered = replace(gathered, evidence=evidence)
     verdicts = judge_cluster(evidence)
     branches = _gather_branches(case, resolved, gathered, verdicts, failure, lines)
     ranking = rank_branches(branches.evidence, failure)
@@ -99,7 +103,7 @@ def _gather_branches(
         window=resolved.window,
         now=resolved.now,
         failure=failure,
-        nodes=nodes_of(case),
+        nodes=gathered.nodes,
         orchestrator=evidence.orchestrator,
         cluster=case.meta.cluster,
         account=case.meta.account,
@@ -107,18 +111,45 @@ def _gather_branches(
     )
     storage, storage_times = gather_storage(case, scope)
     network, network_times, guilty = gather_network(case, scope, evidence)
+    plane = read_control_plane(case, scope, evidence, gathered.services)
+    capacity, capacity_times = gather_capacity(case, scope, plane)
+    change, change_times = gather_change(case, scope, plane, evidence)
     return Branches(
         evidence=(
             assess_hardware(evidence, verdicts, failure),
+            capacity,
             storage,
             network,
+            change,
             assess_application(evidence, lines, failure),
         ),
-        timeline=(*node_timeline(evidence), *storage_times, *network_times),
+        timeline=(
+            *node_timeline(evidence),
+            *storage_times,
+            *network_times,
+            *capacity_times,
+            *change_times,
+        ),
+        cluster_state=tuple(_state_sentences(plane.state)),
+        recovery=tuple(_recovery_sentences(plane.state)),
         guilty=tuple(_guilty(guilty)),
         outliers=outlier_sentences(evidence),
         capabilities=_capabilities(case, scope, gathered),
     )
+
+
+def _state_sentences(state: ClusterState) -> Iterator[str]:
+    yield from state.counts
+    yield from state.pending
+    yield from state.deep_checks
+    yield from state.images
+    yield from state.notes
+
+
+def _recovery_sentences(state: ClusterState) -> Iterator[str]:
+    """Yield the three things a recovery answer says (mission R8)."""
+    yield f"node recovery: {state.recovery or 'not read'}; {state.recovery_does}"
+    yield f"the job goes on by itself only with: {state.resume_needs}"
 
 
 def _capabilities(case: Case, scope: Scope, gathered: Gathered) -> tuple[CapabilityRow, ...]:
