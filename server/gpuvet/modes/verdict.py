@@ -93,7 +93,9 @@ def common_fields(case: Case, resolved: Resolved, gathered: Gathered) -> CommonF
         window=ReportWindow(
             since=evidence.window.start, until=evidence.window.end, source=evidence.window_source
         ),
-        coverage=tuple(row for node in evidence.nodes for row in _rows(node.coverage)),
+        coverage=tuple(
+            row for node in (*evidence.nodes, *gathered.not_judged) for row in _rows(node.coverage)
+        ),
         files=tuple(_file_rows(case)),
         lines=CountsRow(
             understood=gathered.counts.understood,
