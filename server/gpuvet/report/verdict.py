@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpuvet.model.cluster import Orchestrator
-from gpuvet.model.report import CoverageRow, NotSeenRow, VerdictReport
+from gpuvet.model.report import CoverageRow, VerdictReport
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.report.actions import action
+from gpuvet.report.grouping import group_grounds, group_not_seen
 from gpuvet.report.render import render
 
 _STRONGEST_FIRST = (
@@ -51,7 +52,8 @@ def _context(report: VerdictReport) -> dict[str, object]:
         "groups": groups,
         "headline": headline(report.nodes),
         "coverage": group_coverage(report.coverage),
-        "not_seen": report.not_seen,
+        "not_seen": group_not_seen(report.not_seen),
+        "grounds_of": group_grounds,
         "rules": sorted(
             {(n.decided_by.rule, n.decided_by.source) for n in report.nodes if n.decided_by}
         ),
@@ -104,11 +106,6 @@ def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
         CoverageGroup(shown=members[0], nodes=tuple(m.node for m in members))
         for members in groups.values()
     )
-
-
-def not_seen_line(row: NotSeenRow) -> str:
-    """Return one absence as a sentence."""
-    return f"{row.what}: {row.reason}; {row.closes_with}"
 
 
 def coverage_markdown(report: VerdictReport) -> str:
