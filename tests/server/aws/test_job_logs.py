@@ -32,15 +32,22 @@ def store(groups: dict[str, Any], *calls: RecordedCall) -> RecordedAws:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "names"),
+    ("cluster", "question", "names"),
     [
-        pytest.param("nova-p4", ("nova-p4", "nova", "train", "job"), id="and how its name begins"),
-        pytest.param("a-p5", ("a-p5", "train", "job"), id="unless that is too short"),
-        pytest.param(None, ("train", "job"), id="usual names alone"),
+        pytest.param("nova-p4", None, ("nova-p4", "nova"), id="the cluster, how its name begins"),
+        pytest.param("a-p5", None, ("a-p5",), id="unless that is too short"),
+        pytest.param(
+            "a-p5", "Job llm-7b on a-p5 was slow", ("a-p5", "llm-7b"), id="the job's own name"
+        ),
+        pytest.param("a-p5", "Our 2-node job on a-p5 is slow", ("a-p5",), id="no name"),
+        pytest.param("a-p5", "The job that ran here died", ("a-p5",), id="no name either"),
+        pytest.param(None, None, (), id="nothing is guessed"),
     ],
 )
-def test_groups_are_looked_for_by(cluster: str | None, names: tuple[str, ...]) -> None:
-    assert job_group_names(cluster) == names
+def test_groups_are_looked_for_by(
+    cluster: str | None, question: str | None, names: tuple[str, ...]
+) -> None:
+    assert job_group_names(cluster, question) == names
 
 
 def test_lines_that_match_are_returned_from_the_customers_own_groups() -> None:
