@@ -27,16 +27,12 @@ def read(*groups: SecurityGroup, carried: tuple[str, ...] = (SG,)) -> RuleReadin
         pytest.param(all_traffic(SG), True, id="all traffic from itself opens"),
         pytest.param(all_traffic(SG, user_id=OWNER), True, id="the own account named"),
         pytest.param(
-            Permission(
-                protocol="-1", from_port=-1, to_port=-1, pairs=(GroupPair(group_id=SG),)
-            ),
+            Permission(protocol="-1", from_port=-1, to_port=-1, pairs=(GroupPair(group_id=SG),)),
             True,
             id="ports of -1 mean all",
         ),
         pytest.param(
-            Permission(
-                protocol="tcp", from_port=0, to_port=65535, pairs=(GroupPair(group_id=SG),)
-            ),
+            Permission(protocol="tcp", from_port=0, to_port=65535, pairs=(GroupPair(group_id=SG),)),
             False,
             id="all TCP ports are not enough",
         ),
@@ -73,10 +69,14 @@ def test_what_looks_like_the_rule_is_named_with_why_it_is_none() -> None:
     tcp = Permission(protocol="tcp", from_port=0, to_port=65535, cidrs=("10.8.0.0/16",))
     wide = Permission(protocol="-1", cidrs=("0.0.0.0/0",))
     assert read(group(SG, tcp, wide)).near == (
-        f"{SG} inbound tcp 0-65535 for 10.8.0.0/16 is not enough: EFA traffic is neither TCP nor "
-        "UDP",
-        f"{SG} inbound all traffic from 0.0.0.0/0 does not replace the self-reference: EFA "
-        "traffic is matched by group",
+        (
+            f"{SG} inbound tcp 0-65535 for 10.8.0.0/16 is not enough: EFA traffic is neither TCP nor "
+            "UDP"
+        ),
+        (
+            f"{SG} inbound all traffic from 0.0.0.0/0 does not replace the self-reference: EFA "
+            "traffic is matched by group"
+        ),
     )
 
 

@@ -341,8 +341,10 @@ def test_ranks_and_nodes_are_read_in_their_many_shapes(text: str, tokens: Tokens
         ("logs/stdout_rank_12.log", FileTokens(rank=12)),
         ("run_ab/attempt_0/3/stdout.log", FileTokens(local_rank=3)),
         (
-            "ip-10-8-0-51.us-west-2.compute.internal-application.var.log.containers."
-            "train-0_ml_trainer-0a1b2c.log",
+            (
+                "ip-10-8-0-51.us-west-2.compute.internal-application.var.log.containers."
+                "train-0_ml_trainer-0a1b2c.log"
+            ),
             FileTokens(pod="train-0"),
         ),
         ("kernel/i-0aaaaaaaaaaaaaaaa", FileTokens(node="i-0aaaaaaaaaaaaaaaa")),
@@ -356,9 +358,11 @@ def test_a_file_name_tells_rank_pod_or_node(name: str, tokens: FileTokens) -> No
     ("text", "reporter", "peer"),
     [
         (
-            "Unresponsive receiver My EFA addr: fi_addr_efa://[fe80::1]:0:1 My host id: "
-            "i-0aaaaaaaaaaaaaaaa Peer EFA addr: fi_addr_efa://[fe80::2]:0:1 Peer host id: "
-            "i-0bbbbbbbbbbbbbbbb (7)",
+            (
+                "Unresponsive receiver My EFA addr: fi_addr_efa://[fe80::1]:0:1 My host id: "
+                "i-0aaaaaaaaaaaaaaaa Peer EFA addr: fi_addr_efa://[fe80::2]:0:1 Peer host id: "
+                "i-0bbbbbbbbbbbbbbbb (7)"
+            ),
             "i-0aaaaaaaaaaaaaaaa",
             "i-0bbbbbbbbbbbbbbbb",
         ),
@@ -414,8 +418,7 @@ def test_nvlink_lines_without_an_xid_are_listed_and_known_warnings_left_out() ->
 @given(st.permutations(range(4)))
 def test_the_order_of_files_changes_nothing(order: list[int]) -> None:
     logs = [
-        parsed(f"w-{n}:1:2 [0] NCCL INFO Using network Socket", stream=f"{n}.log")
-        for n in range(4)
+        parsed(f"w-{n}:1:2 [0] NCCL INFO Using network Socket", stream=f"{n}.log") for n in range(4)
     ]
     assert joined_logs([logs[n] for n in order]) == joined_logs([*logs, logs[0]]).model_copy(
         update={"read": 4}
