@@ -61,7 +61,8 @@ def test_an_instance_gives_its_interfaces_with_their_groups() -> None:
     )
     found = read_instances(door("ec2:DescribeInstances", reply), [NODE])
     assert found.status is Status.OK
-    (row,) = found.value or ()
+    assert found.value is not None
+    (row,) = found.value
     assert row == (
         InstanceNetwork(
             node=NODE,

@@ -70,8 +70,8 @@ def test_what_looks_like_the_rule_is_named_with_why_it_is_none() -> None:
     wide = Permission(protocol="-1", cidrs=("0.0.0.0/0",))
     assert read(group(SG, tcp, wide)).near == (
         (
-            f"{SG} inbound tcp 0-65535 for 10.8.0.0/16 is not enough: EFA traffic is neither TCP nor "
-            "UDP"
+            f"{SG} inbound tcp 0-65535 for 10.8.0.0/16 is not enough: "
+            "EFA traffic is neither TCP nor UDP"
         ),
         (
             f"{SG} inbound all traffic from 0.0.0.0/0 does not replace the self-reference: EFA "
