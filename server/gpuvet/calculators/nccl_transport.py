@@ -135,15 +135,24 @@ def _process(line: NcclLine) -> tuple[str, int | None]:
 def _starts(lines: Sequence[NcclLine]) -> tuple[datetime, ...]:
     """Return when each run began: first lines of processes, close ones taken together."""
     first: dict[tuple[str, int | None], datetime] = {}
+    chosen: dict[tuple[str, int | None], Transport] = {}
     times: list[datetime] = []
     for line in lines:
         if line.at is None:
             continue
-        before = first.get(_process(line))
-        again = line.kind is NcclKind.BOOTSTRAP and before and line.at - before > _ONE_START
-        if before is None or again:
-            first[_process(line)] = line.at
+        process = _process(line)
+        before = first.get(process)
+        # Process ids come again in containers: set-up after a while, or another choice, is new.
+        is_other = line.kind is NcclKind.CHOICE and chosen.get(process) not in {
+            line.transport,
+            None,
+        }
+        is_new = line.kind is NcclKind.BOOTSTRAP or is_other
+        if before is None or (is_new and line.at - before > _ONE_START):
+            first[process] = line.at
             times.append(line.at)
+        if line.kind is NcclKind.CHOICE and line.transport is not None:
+            chosen[process] = line.transport
     starts: list[datetime] = []
     for at in sorted(times):
         if not starts or at - starts[-1] > _ONE_START:
