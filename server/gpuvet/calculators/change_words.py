@@ -129,7 +129,8 @@ def _trail_words(evidence: ChangeEvidence, failure: Failure) -> Iterator[str]:
             f"CloudTrail read by {len(trail.asked)} event names from {utc(trail.window.start)} to "
             f"{utc(trail.window.end)}: {counted(len(trail.changes), 'change')}"
         )
-    if failure.at is not None and evidence.now - failure.at < _DELIVERY:
+    is_fresh = failure.at is not None and evidence.now - failure.at < _DELIVERY
+    if is_fresh and trail.is_complete:
         yield "the failure is less than 15 minutes old: CloudTrail may still be filling"
     if evidence.orchestrator.is_hyperpod and trail.is_complete:
         found = evidence.described
