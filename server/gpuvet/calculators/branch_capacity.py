@@ -18,6 +18,7 @@ from gpuvet.calculators.shortfall import (
 from gpuvet.model.bootstrap import LaunchFault, ServiceEvent
 from gpuvet.model.cause import Branch, BranchEvidence, Failure, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
+from gpuvet.model.evidence import Reason
 from gpuvet.report.words import counted, some, utc
 
 _EVERY_OTHER = tuple(branch for branch in Branch if branch is not Branch.CAPACITY)
@@ -193,9 +194,19 @@ def _ruled_out(
     if not evidence.services_read.status.is_complete or evidence.groups_short:
         return None
     is_hyperpod = evidence.orchestrator.is_hyperpod
-    if not (_hyperpod_is_there(evidence) if is_hyperpod else _instances_are_there(evidence)):
-        return None
-    return _absence_sentence(evidence)
+    if _hyperpod_is_there(evidence) if is_hyperpod else _instances_are_there(evidence):
+        return _absence_sentence(evidence)
+    told = evidence.told_until
+    is_unasked = evidence.reservations.reason is Reason.NOT_RECORDED
+    if told is not None and is_unasked and told[2] > evidence.now and not _any_left(evidence):
+        return f"{told[0]}, as read in {told[1]}"
+    return None
+
+
+def _any_left(evidence: CapacityEvidence) -> bool:
+    return any(one.left_at is not None for one in evidence.nodes) or any(
+        one.is_gone for one in values(evidence.instances)
+    )
 
 
 def _hyperpod_is_there(evidence: CapacityEvidence) -> bool:
@@ -225,9 +236,11 @@ def _absence_sentence(evidence: CapacityEvidence) -> str:
     if found is not None:
         counts = [f"{g.name} {g.current} of {g.target}" for g in found.groups]
         parts = [f"nodes current of target: {some(counts)}"]
-    reservations = values(evidence.reservations)
-    ends = [f"{one.id} ends {utc(one.end)}" for one in reservations if one.end is not None]
-    parts.append(f"reservations: {some(ends)}" if ends else "no reservation or block that ends")
+    if evidence.reservations.status.is_complete:
+        reservations = values(evidence.reservations)
+        ends = [f"{one.id} ends {utc(one.end)}" for one in reservations if one.end is not None]
+        parts.append(f"reservations: {some(ends)}" if ends else "no reservation or block that ends")
+    parts += [f"{words}, as read in {file}" for words, file in evidence.told]
     plans = [p for p in values(evidence.plans) if p.name in evidence.plan_names]
     if plans:
         parts.append(some([f"plan {p.name} {p.status} until {utc(p.end)}" for p in plans]))
