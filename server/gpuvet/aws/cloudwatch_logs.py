@@ -152,16 +152,27 @@ class CloudWatchLogs:
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines that may matter, in the order of each stream."""
+        return self._matching("gpu_lines", streams, window, CANDIDATES)
+
+    def lines_like(
+        self, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines that match a pattern; see `LogDoor.lines_like`."""
+        return self._matching("lines_like", streams, window, pattern)
+
+    def _matching(
+        self, operation: str, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
         lines: list[LogLine] = []
         outcomes: list[_Rows] = []
         for name, members in _by_group(streams).items():
             for part in query_parts(members):
-                rows = self._query(name, lines_query(part), window, MOST_LINES)
+                rows = self._query(name, lines_query(part, pattern), window, MOST_LINES)
                 outcomes.append(rows)
                 lines.extend(_lines(name, part, rows.rows))
-        asked = {"streams": _names(streams), "pattern": CANDIDATES}
+        asked = {"streams": _names(streams), "pattern": pattern}
         outcome = _worst_of([_Outcome(one.status, one.reason) for one in outcomes])
-        return self._envelope("gpu_lines", asked, tuple(lines), outcome, window=window)
+        return self._envelope(operation, asked, tuple(lines), outcome, window=window)
 
     def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines a search asks for; see `LogDoor.find`."""

@@ -101,6 +101,20 @@ class LogDoor(Protocol):
         """Return the lines that may speak of a GPU, a boot or an agent, in stream order."""
         ...
 
+    def lines_like(
+        self, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines that match a pattern of ours, in stream order.
+
+        What is in hand anyway may come whole: whoever reads the lines sorts them out.
+
+        Args:
+            streams: Exact streams.
+            window: Start included, end not.
+            pattern: A regular expression without slashes; never a user's.
+        """
+        ...
+
     def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines a search asks for; the node of a line is empty where none is known."""
         ...

@@ -51,10 +51,10 @@ def kernel_query(streams: Sequence[LogStream]) -> str:
     )
 
 
-def lines_query(streams: Sequence[LogStream]) -> str:
-    """Return the query for the lines that may matter, oldest first."""
+def lines_query(streams: Sequence[LogStream], pattern: str = CANDIDATES) -> str:
+    """Return the query for the lines that match a pattern without slashes, oldest first."""
     return (
-        f"filter {_among(streams)} and @message like /{CANDIDATES}/"
+        f"filter {_among(streams)} and @message like /{pattern}/"
         " | fields @timestamp, @log, @logStream, @message"
         f" | sort @timestamp asc | limit {MOST_LINES}"
     )

@@ -98,6 +98,14 @@ class HeldLogs:
         update = {"status": worst.lines_status, "reason": worst.lines_reason}
         return envelope.model_copy(update=update)
 
+    def lines_like(
+        self, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return every line in hand of these streams; see `LogDoor.lines_like`."""
+        found = self.gpu_lines(streams, window)
+        params = json.dumps([pattern, *_names(streams)], separators=(",", ":"))
+        return found.model_copy(update={"operation": "lines_like", "params": params})
+
     def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
         """Return every line in hand that a search asks for; see `LogDoor.find`."""
         wanted = re.compile(search.pattern)
