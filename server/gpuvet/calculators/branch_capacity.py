@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from gpuvet.calculators.block_end import BlockEnd, block_ends
 from gpuvet.calculators.bootstrap import Bootstrap, BootstrapCause, CauseRow, read_bootstrap
@@ -19,7 +18,7 @@ from gpuvet.calculators.shortfall import (
 from gpuvet.model.bootstrap import LaunchFault, ServiceEvent
 from gpuvet.model.cause import Branch, BranchEvidence, Failure, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.evidence import Envelope
+from gpuvet.model.evidence import Reason
 from gpuvet.report.words import counted, some, utc
 
 _EVERY_OTHER = tuple(branch for branch in Branch if branch is not Branch.CAPACITY)
@@ -187,54 +186,61 @@ def _ruled_out(
 ) -> str | None:
     """Return the sentence that rules capacity out: every node there, nothing ending, nothing short.
 
-    It needs the node list and the reservations (or, on HyperPod, the cluster) read in full.
+    It needs the node list and the reservations read in full; on HyperPod the cluster's counts and
+    the plans its groups name, as EC2 does not show HyperPod's capacity.
     """
     if bootstrap is not None or any(not s.effect for s in signals) or not evidence.nodes:
         return None
-    is_hyperpod = evidence.orchestrator.is_hyperpod
-    listed = evidence.hyperpod_nodes if is_hyperpod else evidence.instances
-    needed: list[Envelope[Any] | None] = [
-        listed,
-        evidence.reservations,
-        evidence.cluster if is_hyperpod else None,
-    ]
-    if is_hyperpod:
-        needed.append(evidence.plans)
-    if any(one is not None and not one.status.is_complete for one in needed) or listed is None:
-        return None
     if not evidence.services_read.status.is_complete or evidence.groups_short:
         return None
-    absent = _absent(evidence)
-    if absent is None or absent:
-        return None
-    return _absence_sentence(evidence)
+    is_hyperpod = evidence.orchestrator.is_hyperpod
+    if _hyperpod_is_there(evidence) if is_hyperpod else _instances_are_there(evidence):
+        return _absence_sentence(evidence)
+    told = evidence.told_until
+    is_unasked = evidence.reservations.reason is Reason.NOT_RECORDED
+    if told is not None and is_unasked and told[2] > evidence.now and not _any_left(evidence):
+        return f"{told[0]}, as read in {told[1]}"
+    return None
 
 
-def _absent(evidence: CapacityEvidence) -> list[str] | None:
-    """Return the job's nodes that are gone; None where the list does not show one of them."""
-    if evidence.orchestrator.is_hyperpod:
-        there = {one.id for one in values(evidence.hyperpod_nodes)}
-        gone: set[str] = set()
-    else:
-        there = {one.id for one in values(evidence.instances) if not one.is_gone}
-        gone = {one.id for one in values(evidence.instances) if one.is_gone}
-    nodes = [one.node for one in evidence.nodes if one.left_at is None]
-    if gone & set(nodes):
-        return sorted(gone & set(nodes))
-    # Who left and was replaced by request is another branch's subject; all others must be there.
-    return [] if there and set(nodes) & there else None
+def _any_left(evidence: CapacityEvidence) -> bool:
+    return any(one.left_at is not None for one in evidence.nodes) or any(
+        one.is_gone for one in values(evidence.instances)
+    )
+
+
+def _hyperpod_is_there(evidence: CapacityEvidence) -> bool:
+    if evidence.cluster is None or evidence.cluster.value is None:
+        return False
+    if evidence.plan_names and not evidence.plans.status.is_complete:
+        return False
+    listed = {one.id for one in values(evidence.hyperpod_nodes)}
+    nodes = {one.node for one in evidence.nodes if one.left_at is None}
+    # Who left and was replaced by request is another branch's subject; somebody must be there.
+    return not listed or bool(nodes & listed)
+
+
+def _instances_are_there(evidence: CapacityEvidence) -> bool:
+    if not evidence.instances.status.is_complete or not evidence.reservations.status.is_complete:
+        return False
+    gone = {one.id for one in values(evidence.instances) if one.is_gone}
+    there = {one.id for one in values(evidence.instances)} - gone
+    nodes = {one.node for one in evidence.nodes if one.left_at is None}
+    return bool(nodes & there) and not nodes & gone
 
 
 def _absence_sentence(evidence: CapacityEvidence) -> str:
-    there = len(evidence.nodes)
+    there = len([one for one in evidence.nodes if one.left_at is None])
     parts = [f"{there} of {there} nodes are in the account's list"]
     found = evidence.cluster.value if evidence.cluster is not None else None
     if found is not None:
         counts = [f"{g.name} {g.current} of {g.target}" for g in found.groups]
         parts = [f"nodes current of target: {some(counts)}"]
-    reservations = values(evidence.reservations)
-    ends = [f"{one.id} ends {utc(one.end)}" for one in reservations if one.end is not None]
-    parts.append(f"reservations: {some(ends)}" if ends else "no reservation or block that ends")
+    if evidence.reservations.status.is_complete:
+        reservations = values(evidence.reservations)
+        ends = [f"{one.id} ends {utc(one.end)}" for one in reservations if one.end is not None]
+        parts.append(f"reservations: {some(ends)}" if ends else "no reservation or block that ends")
+    parts += [f"{words}, as read in {file}" for words, file in evidence.told]
     plans = [p for p in values(evidence.plans) if p.name in evidence.plan_names]
     if plans:
         parts.append(some([f"plan {p.name} {p.status} until {utc(p.end)}" for p in plans]))
@@ -256,12 +262,15 @@ def _unseen(
     bootstrap: Bootstrap | None,
 ) -> Iterator[NotSeen]:
     is_hyperpod = evidence.orchestrator.is_hyperpod
-    yield from not_read(evidence.reservations, "capacity reservations and blocks", "describe them")
     if is_hyperpod:
         yield from not_read(evidence.cluster, "the cluster's counts and groups", "describe it")
-        yield from not_read(evidence.plans, "training plans", "describe the group's plan")
+        if evidence.plan_names:
+            yield from not_read(evidence.plans, "training plans", "describe the group's plan")
         yield from not_read(evidence.events, "HyperPod cluster events", "list them")
     else:
+        yield from not_read(
+            evidence.reservations, "capacity reservations and blocks", "describe them"
+        )
         yield from not_read(evidence.instances, "the cluster's instances", "describe them")
     yield from not_read(evidence.services_read, "logs of the cluster's services", "search them")
     if any(end.supposed for end in ends):

@@ -303,7 +303,6 @@ def _ruled_out(
         return None
     if mismatches(evidence) or not evidence.nodes:
         return None
-    window = evidence.trail.window
     attempts = [call for call in calls if call.is_attempt]
     foreign = foreign_changes(evidence)
     more = [
@@ -312,13 +311,20 @@ def _ruled_out(
     ]
     return "; ".join(
         [
-            (
-                f"no change of this cluster among {len(evidence.trail.asked)} CloudTrail event "
-                f"names from {utc(window.start)} to {utc(window.end)}, all read"
-            ),
+            _trail_sentence(evidence),
             *more,
             "no package upgrade, rollout or new driver in the logs in hand",
         ]
+    )
+
+
+def _trail_sentence(evidence: ChangeEvidence) -> str:
+    trail = evidence.trail
+    if trail.told_by is not None:
+        return f"no cluster event in CloudTrail, as read in {trail.told_by}"
+    return (
+        f"no change of this cluster among {len(trail.asked)} CloudTrail event names from "
+        f"{utc(trail.window.start)} to {utc(trail.window.end)}, all read"
     )
 
 

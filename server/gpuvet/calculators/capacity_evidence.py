@@ -1,5 +1,6 @@
 """What the capacity branch is judged on: readings with their statuses. Pure values."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +23,9 @@ from gpuvet.model.cluster_state import HyperPodCluster, HyperPodNode
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 
 T = TypeVar("T")
+_ACTIVE_UNTIL = re.compile(
+    r"\b[Aa]ctive until (\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d))"
+)
 NO_RECORDS: Mapping[str, NodeRecords] = {}
 
 
@@ -68,6 +72,16 @@ class CapacityEvidence:
     events: Envelope[tuple[ClusterEvent, ...]] | None = None
     hyperpod_nodes: Envelope[tuple[HyperPodNode, ...]] | None = None
     records: Mapping[str, NodeRecords] = field(default_factory=lambda: NO_RECORDS)
+    told: tuple[tuple[str, str], ...] = ()  # what a table of the case says of capacity, and which
+
+    @property
+    def told_until(self) -> tuple[str, str, datetime] | None:
+        """Return what a table says of capacity that is active until a time: words, file, time."""
+        for words, file in self.told:
+            found = _ACTIVE_UNTIL.search(words)
+            if found is not None:
+                return words, file, datetime.fromisoformat(found[1])
+        return None
 
     @property
     def plan_names(self) -> frozenset[str]:

@@ -76,9 +76,10 @@ def _trail_fact(end: BlockEnd, evidence: CapacityEvidence) -> Iterator[str]:
     names = ("TerminateInstances", "StopInstances")
     if evidence.trail.has_read(names):
         window = evidence.trail.window
+        source = evidence.trail.told_by or "CloudTrail"
         yield (
             f"no TerminateInstances or StopInstances on these {len(end.endings)} nodes in "
-            f"CloudTrail from {utc(window.start)} to {utc(window.end)}"
+            f"{source} from {utc(window.start)} to {utc(window.end)}"
         )
     else:
         yield "CloudTrail was not read for TerminateInstances: who else ended them is unverified"

@@ -35,6 +35,11 @@ def _role(arn: str | None) -> str | None:
     return parts[1] if len(parts) >= 3 and ":assumed-role" in parts[0] else None
 
 
+def tenth(number: float) -> float:
+    """Return a number with one decimal, a half rounded up."""
+    return int(number * 10 + 0.5) / 10
+
+
 def change_facts(
     evidence: ChangeEvidence, failure: Failure, calls: Sequence[Change]
 ) -> Iterator[str]:
@@ -75,7 +80,7 @@ def _replacement_facts(found: Replacement, evidence: ChangeEvidence) -> Iterator
         yield f"CloudTrail names the cluster by its ARN {call.cluster}: the same cluster as {ours}"
     for new in found.new:
         if new.status == "Pending" and new.launched_at is not None:
-            minutes = round((evidence.now - new.launched_at).total_seconds() / 60, 1)
+            minutes = tenth((evidence.now - new.launched_at).total_seconds() / 60)
             low, high = _TYPICAL_MINUTES
             bar = "inside" if minutes <= high else "beyond"
             yield (
@@ -124,12 +129,15 @@ def _foreign(evidence: ChangeEvidence) -> Iterator[str]:
 
 def _trail_words(evidence: ChangeEvidence, failure: Failure) -> Iterator[str]:
     trail = evidence.trail
-    if trail.is_complete:
+    if trail.told_by is not None:
+        yield f"no cluster event in CloudTrail, as read in {trail.told_by}"
+    elif trail.is_complete:
         yield (
             f"CloudTrail read by {len(trail.asked)} event names from {utc(trail.window.start)} to "
             f"{utc(trail.window.end)}: {counted(len(trail.changes), 'change')}"
         )
-    if failure.at is not None and evidence.now - failure.at < _DELIVERY:
+    is_fresh = failure.at is not None and evidence.now - failure.at < _DELIVERY
+    if is_fresh and trail.is_complete:
         yield "the failure is less than 15 minutes old: CloudTrail may still be filling"
     if evidence.orchestrator.is_hyperpod and trail.is_complete:
         found = evidence.described

@@ -78,14 +78,17 @@ class Trail(Value):
     missed: tuple[Missed, ...] = ()
     asked: tuple[str, ...] = ()  # event names
     evidence: tuple[str, ...] = ()
+    told_by: str | None = None  # a table of the case that states an empty look-up, read in full
 
     @property
     def is_complete(self) -> bool:
         """Say whether every name was looked up, so that "no call" is a statement."""
-        return bool(self.asked) and not self.missed
+        return self.told_by is not None or (bool(self.asked) and not self.missed)
 
     def has_read(self, names: Iterable[str]) -> bool:
         """Say whether these names were looked up with success."""
+        if self.told_by is not None:
+            return True
         return set(names) <= set(self.asked) - {one.name for one in self.missed}
 
 

@@ -95,6 +95,7 @@ def read_capacity(
         events=read_cluster_events(door, name, span) if is_hyperpod else None,
         hyperpod_nodes=read_nodes(door, name) if is_hyperpod else None,
         records=records or {},
+        told=tuple((c.capacity, c.file) for c in case.facts.clean_signals if c.capacity),
     )
 
 

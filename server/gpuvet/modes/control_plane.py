@@ -13,7 +13,7 @@ from gpuvet.case import Case
 from gpuvet.model.changes import ChangeKind, Trail
 from gpuvet.model.cluster import ClusterEvidence, NodeRecords
 from gpuvet.model.cluster_state import ClusterState
-from gpuvet.model.evidence import Window
+from gpuvet.model.evidence import Reason, Window
 from gpuvet.modes.capacity_readings import job_nodes, look_back, read_capacity
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import ServiceLog, read_service_log
@@ -55,7 +55,7 @@ def read_control_plane(
         log: What the cluster's services wrote, where it was read already.
     """
     log = log or read_service_log(case, scope.window, scope.now, scope.orchestrator)
-    trail = read_trail(case.aws, look_back(scope.window, scope.now))
+    trail = _trail(case, look_back(scope.window, scope.now))
     records = {node.node: node.records for node in evidence.nodes}
     capacity = read_capacity(
         case,
@@ -84,6 +84,16 @@ def read_control_plane(
             services=log.records,
         ),
     )
+
+
+def _trail(case: Case, window: Window) -> Trail:
+    """Return CloudTrail's changes; a table that states an empty look-up stands for a missing one."""
+    found = read_trail(case.aws, window)
+    is_recorded = any(one.reason is not Reason.NOT_RECORDED for one in found.missed)
+    if is_recorded or len(found.missed) < len(found.asked):
+        return found
+    told = next((c.file for c in case.facts.clean_signals if c.cluster_events == ()), None)
+    return found if told is None else found.model_copy(update={"missed": (), "told_by": told})
 
 
 def _replaced(case: Case, trail: Trail, capacity: CapacityEvidence) -> tuple[Replacement, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
 from gpuvet.model.case import Accelerator, BusHistory, CaseNode, NodeReading
@@ -100,7 +101,18 @@ def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
     if case.meta.orchestrator is not Orchestrator.UNKNOWN:
         return case.meta.orchestrator
     seen = [n.orchestrator for n in nodes if n.orchestrator is not Orchestrator.UNKNOWN]
-    return max(set(seen), key=seen.count) if seen else Orchestrator.UNKNOWN
+    if seen:
+        return max(sorted(set(seen)), key=seen.count)
+    is_listed = any("sagemaker:ListClusterNodes" in n.known_from for n in nodes)
+    return _hyperpod_kind(case) if is_listed else Orchestrator.UNKNOWN
+
+
+def _hyperpod_kind(case: Case) -> Orchestrator:
+    """Return which HyperPod this is; a described cluster without an orchestrator is Slurm."""
+    found = read_cluster(case.aws, case.meta.cluster).value
+    if found is None:
+        return Orchestrator.UNKNOWN
+    return Orchestrator.HYPERPOD_EKS if found.eks else Orchestrator.HYPERPOD_SLURM
 
 
 def _node(
