@@ -13,7 +13,7 @@ from gpuvet.calculators.coverage import (
     source_coverage,
 )
 from gpuvet.case import Case, xid_sight
-from gpuvet.model.case import Accelerator, CaseForm, CaseNode, NodeReading
+from gpuvet.model.case import Accelerator, CaseNode, NodeReading
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.coverage import (
     CoverageStatus,
@@ -124,7 +124,7 @@ def _searched(case: Case, node: str, logs: Logs) -> frozenset[str]:
     counted = {c.stream for c in logs.counts.get(node, ())}
     if not logs.lines_whole:
         return frozenset()
-    if case.meta.form is CaseForm.SCENARIO:
+    if case.meta.form.searches_by_itself:
         return frozenset(counted)
     sight = xid_sight(case, node)
     if sight.logs:

@@ -27,6 +27,7 @@ from gpuvet.model.report import (
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.evidence import Gathered, gather
+from gpuvet.modes.unread import unread_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.report.verdict import verdict_markdown
 from gpuvet.report.words import span
@@ -167,6 +168,7 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
                 reason=file.reason or "cut_short",
                 closes_with="the whole file",
             )
+    yield from unread_rows(case)
 
 
 def _as_row(missing: NotSeen) -> NotSeenRow:
