@@ -1,5 +1,6 @@
 """The verdict report as text and as Markdown: equal nodes grouped, grounds quoted."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -82,7 +83,7 @@ def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tup
         key = (
             (node.node,)
             if own
-            else (node.verdict, node.fault_class, node.decided_by, node.notes, len(node.grounds))
+            else (node.verdict, node.fault_class, node.decided_by, _alike(node.notes))
         )
         groups.setdefault(key, []).append(node)
     found = [
@@ -94,6 +95,16 @@ def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tup
         for members in groups.values()
     ]
     return tuple(sorted(found, key=lambda g: (_STRONGEST_FIRST.index(g.shown.verdict), g.nodes[0])))
+
+
+# What differs from node to node in notes that say the same: PCI ids, pids, instance ids, counts.
+_PARTICULARS = re.compile(
+    r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?\b|\bi-[0-9a-f]{8,17}\b|\b\d+ lines?\b|\bpid \d+"
+)
+
+
+def _alike(notes: Sequence[str]) -> frozenset[str]:
+    return frozenset(_PARTICULARS.sub("…", note) for note in notes)
 
 
 def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
