@@ -15,8 +15,10 @@ K8S = "Kubernetes API reference, core/v1"
 
 
 class FieldRow(NamedTuple):
-    """One field. `type` is string, int, number, bool, quantity, any, map, text_map,
-    an object's name, or a list of one of these: `[Rule]`.
+    """One field of an object.
+
+    `type` is string, int, bool, any, text_map, quantity_map, an object's name, or a list of one
+    of these: `[Rule]`.
     """
 
     name: str
@@ -312,7 +314,7 @@ OBJECTS: Mapping[str, Mapping[str, FieldRow]] = MappingProxyType(
 # Where the job's own objects live, for "move it to".
 HOMES: Mapping[str, str] = MappingProxyType(
     {
-        "Job": "",
+        "ObjectMeta": "metadata",
         "JobSpec": "spec",
         "ReplicaSpec": "spec.replicaSpecs[]",
         "RunPolicy": "spec.runPolicy",
@@ -322,6 +324,7 @@ HOMES: Mapping[str, str] = MappingProxyType(
         "PodTemplate": "spec.replicaSpecs[].template",
         "PodSpec": "spec.replicaSpecs[].template.spec",
         "Container": "spec.replicaSpecs[].template.spec.containers[]",
+        "Resources": "spec.replicaSpecs[].template.spec.containers[].resources",
     }
 )
 
@@ -334,7 +337,6 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "maxRetry": "runPolicy.jobMaxRetryCount",
         "pytorchReplicaSpecs": "replicaSpecs",
         "schedulingPolicy": "metadata.labels kueue.x-k8s.io/queue-name",
-        "minReplicas": "elasticPolicy.minReplicas",
         "logMonitoring": "logMonitoringConfiguration",
         "nnodes": "replicaSpecs[].replicas",
         "replicaCount": "replicas",

@@ -17,7 +17,7 @@ TEMPLATE = re.compile(
     r"\{\{.*?\}\}|\{%.*?%\}|\$\{[A-Za-z_][^}\n]{0,200}\}|\$[A-Za-z_][A-Za-z0-9_]*", re.DOTALL
 )
 PLACEHOLDER = re.compile(
-    r"<[A-Za-z_](?:[\w .:/|-]{0,80}\w)?>"
+    r"(?<![?P])<[A-Za-z_](?:[\w .:/|-]{0,80}\w)?>"
     r"|(?:^|(?<=[/.:@=,-]))[xX]{3,}(?=$|[/.:@=,-])"
     r"|(?:^|(?<=/))\.{3,}(?=$|/)"
     r"|\b(?:CHANGE_?ME|REPLACE_?ME|FILL_?ME|TODO|FIXME)\b|\bchange-?me\b|\breplace-?me\b"
@@ -45,7 +45,10 @@ class Field:
         """True for text that still has to be filled in; value checks skip it."""
         if not isinstance(self.node, Scalar):
             return False
-        return bool(TEMPLATE.search(self.node.text) or PLACEHOLDER.search(self.node.text))
+        if TEMPLATE.search(self.node.text):
+            return True
+        is_regex = self.path.endswith(("logPattern", "stopPattern"))
+        return not is_regex and bool(PLACEHOLDER.search(self.node.text))
 
     @property
     def scalar(self) -> Scalar | None:
@@ -154,8 +157,8 @@ class Launch:
     shell: Field | None = None  # the text that a shell runs
     is_piped: bool = False
     has_exec: bool = False
+    words: tuple[str, ...] = ()  # every word of the command, the launcher's first
     shell_text: str = ""
-    no_python: bool = False
 
     def option(self, *names: str) -> Argument | None:
         """Return the last option that has one of these names."""
@@ -178,7 +181,6 @@ class Container:
     field: Field
     launch: Launch
     env: tuple[Env, ...] = ()
-    shell_fields: frozenset[str] = frozenset()  # paths of texts that a shell runs
 
     def env_value(self, name: str) -> str | None:
         """Return the last plain value of a variable; None when absent or a token."""
@@ -351,9 +353,11 @@ class Manifest:
     kind: str
     document: Document | None = None
     job: JobSpec | None = None
-    is_template: bool = False  # holds {% %} or stand-alone {{ }} lines
+    shell_paths: frozenset[str] = frozenset()  # paths of texts that a shell runs
+    template_lines: tuple[tuple[int, str], ...] = ()  # {% %} and stand-alone {{ }} lines
     is_export: bool = False  # comes from kubectl get
-    fault: tuple[str, int, int] | None = None  # HPJ001: message, line, column
+    fault: tuple[str, int, int] | None = None  # not YAML: message, line, column
+    alone: bool = True  # no HyperPodPyTorchJob stands in the same file
 
 
 @dataclass(frozen=True, slots=True)

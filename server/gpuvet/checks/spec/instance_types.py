@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 _TABLE = Path(__file__).with_name("instance_types.csv")
 
-# What kubelet and system keep for themselves, as the HyperPod CLI reckons: (size of the tier, share).
+# What kubelet and system keep for themselves, as the HyperPod CLI reckons: (size of tier, share).
 _MEMORY_BASE_GIB = 0.5
 _MEMORY_TIERS = ((4, 0.30), (4, 0.25), (8, 0.20), (112, 0.17), (float("inf"), 0.07))
 _CPU_BASE = 0.1
