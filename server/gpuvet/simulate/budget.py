@@ -11,11 +11,18 @@ RESTART_SECONDS = 120.0  # assumed from fault to the next start
 _MOST_RESTARTS = 200  # looked at before the loop is called endless
 
 ASSUMPTIONS = (
-    "restart budget: fixed windows of evalPeriodSeconds from the job's start, counters zero at each",
-    "restart budget: numRestartBeforeFullJobRestart process restarts are allowed, the next fault "
-    "is a full restart; after maxFullJobRestarts the next one fails the job",
-    "restart budget: jobMaxRetryCount counts every restart over the job's life; a limit that is "
-    "not written does not exist",
+    (
+        "restart budget: windows of evalPeriodSeconds follow each other from the job's start, and the "
+        "counters begin at zero in each"
+    ),
+    (
+        "restart budget: numRestartBeforeFullJobRestart process restarts are allowed, the next fault "
+        "is a full restart; after maxFullJobRestarts the next one fails the job"
+    ),
+    (
+        "restart budget: jobMaxRetryCount counts every restart over the job's life; a limit that is "
+        "not written does not exist"
+    ),
     f"a restart takes {RESTART_SECONDS:.0f} s",
 )
 

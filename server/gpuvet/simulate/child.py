@@ -14,12 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from gpuvet.simulate.rule import RuleSpec
 from gpuvet.simulate.stream import LogRun, Refused, blocks, runners
 
-_MEMORY_BYTES = 2 << 30
-
 
 def main() -> None:
     """Answer one request."""
-    _limit_memory()
     request: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     path = request["log"]
     if path is None:
@@ -27,16 +24,6 @@ def main() -> None:
         return
     with Path(path).open("rb") as log:
         _answer(request, log)
-
-
-def _limit_memory() -> None:
-    try:
-        import resource  # noqa: PLC0415  (POSIX only)
-    except ImportError:
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard == resource.RLIM_INFINITY or hard > _MEMORY_BYTES:
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, hard))
 
 
 def _answer(request: dict[str, Any], log: BinaryIO) -> None:

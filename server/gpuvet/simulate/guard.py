@@ -163,7 +163,7 @@ def _explain(error: str) -> None:
     if last.startswith(("FileNotFoundError", "PermissionError", "IsADirectoryError", "OSError")):
         raise UsageError(f"the log cannot be read: {last}")
     if last.startswith("MemoryError"):
-        raise UsageError("the log or a pattern needs more than 2 GiB of memory")
+        raise UsageError("the log or a pattern needs more memory than there is")
     raise RuntimeError(f"the child that runs patterns died: {last}")
 
 

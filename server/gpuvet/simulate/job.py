@@ -25,8 +25,10 @@ _STRENGTH = (RuleState.FAULTED, RuleState.HANGING, RuleState.SLOW)
 FAULT_ON_MATCH_AGENT = (1, 1)  # first agent that knows faultOnMatch
 
 _ASSUMPTIONS = (
-    "every pod gets the rules; each is judged by its own local rank 0 (not known whether the "
-    "operator sends them to all pods)",
+    (
+        "every pod gets the rules; each is judged by its own local rank 0 (not known whether the "
+        "operator sends them to all pods)"
+    ),
     "a line is read at the time of its own stamp: no buffering delay",
     "the first trip is final: the job restarts there, and what follows is hypothetical",
     "a real job shows HANGING up to 2 s after the deadline",
@@ -67,9 +69,10 @@ def simulate(
     """
     old_agent = agent_version is not None and agent_version < FAULT_ON_MATCH_AGENT
     refusal = unloadable or _refusal(monitors)
-    specs = [_spec(each, old_agent=old_agent) for each in monitors]
+    if refusal:
+        return _not_run(monitors, name, RuleState.DISABLED, f"rules not loaded: {refusal}")
     answer = run_rules(
-        [] if refusal else specs,
+        [_spec(each, old_agent=old_agent) for each in monitors],
         log=log,
         text=text,
         console=None if log_format is None else log_format is LogFormat.CONSOLE_TEE,
@@ -77,9 +80,9 @@ def simulate(
         end_seconds=end_seconds,
         limits=limits,
     )
-    refusal = refusal or answer.refused
-    if refusal:
-        return _not_run(monitors, name, RuleState.DISABLED, f"rules not loaded: {refusal}")
+    if answer.refused:
+        why = f"rules not loaded: {answer.refused}"
+        return _not_run(monitors, name, RuleState.DISABLED, why)
     if answer.result is None:
         return _stalled(monitors, name, answer.stuck)
     notes = _notes(answer, answer.result, stage_start, old_agent=old_agent)
@@ -171,8 +174,8 @@ def _notes(
         )
     if result["broken_line"] is not None:
         notes.append(
-            f"line {result['broken_line']} is not UTF-8: the agent's reader dies there, and no rule "
-            "fires again"
+            f"line {result['broken_line']} is not UTF-8: the agent's reader dies there, and no "
+            "rule fires again"
         )
     if answer.is_cut:
         notes.append("the log is longer than the byte cap; the rest was not read")

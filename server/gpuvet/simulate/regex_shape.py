@@ -371,9 +371,7 @@ def matches(tree: Tree, text: str) -> bool:
     return bool(_ends(tree, text, frozenset({0})))
 
 
-def _ends(  # noqa: PLR0911  (one return for each kind of node)
-    tree: Tree, text: str, starts: frozenset[int]
-) -> frozenset[int]:
+def _ends(tree: Tree, text: str, starts: frozenset[int]) -> frozenset[int]:
     match tree:
         case Chars(bits):
             return frozenset(at + 1 for at in starts if at < len(text) and bits & mask(text[at]))

@@ -26,6 +26,10 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+def _never(_value: float, _threshold: float) -> bool:
+    return False
+
+
 class RuleSpec(NamedTuple):
     """A rule as the child process gets it."""
 
@@ -63,7 +67,7 @@ class RuleMachine:
         self.stopped_at: float | None = None
         self.transitions: list[tuple[float, str, int | None]] = [(0.0, WAITING, None)]
         self.reads_metric = groups > 0 and spec.threshold is not None and spec.operator in _COMPARE
-        self._compare = _COMPARE.get(spec.operator or "", operator.gt)
+        self._compare: Callable[[float, float], bool] = _COMPARE.get(spec.operator or "gt", _never)
         self._last: float | None = None
         self._slow = 0
         self._is_refreshed = matches_empty  # idle ticks match: its clocks never run out

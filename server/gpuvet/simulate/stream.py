@@ -15,7 +15,7 @@ from gpuvet.simulate.regex_tree import read
 from gpuvet.simulate.rule import RuleMachine, RuleSpec
 
 BLOCK_BYTES = 1 << 20
-MAX_LINE_BYTES = 1 << 24  # a longer line is cut into pieces of this size
+MAX_LINE_BYTES = 1 << 22  # a longer line is cut into pieces of this size
 _SAMPLE_LINES = 2000
 _CONSOLE = re.compile(r"(?:(\d{4}-\d\d-\d\dT\S{8,30}) )?\[([A-Za-z_]+)(\d+)\]:")
 _CONSOLE_SHARE = 0.5  # of the sampled lines: then the log came from kubectl logs
