@@ -12,16 +12,11 @@ _MOST_RESTARTS = 200  # looked at before the loop is called endless
 
 ASSUMPTIONS = (
     (
-        "restart budget: windows of evalPeriodSeconds follow each other from the job's start, and the "
-        "counters begin at zero in each"
-    ),
-    (
-        "restart budget: numRestartBeforeFullJobRestart process restarts are allowed, the next fault "
-        "is a full restart; after maxFullJobRestarts the next one fails the job"
-    ),
-    (
-        "restart budget: jobMaxRetryCount counts every restart over the job's life; a limit that is "
-        "not written does not exist"
+        "restart budget: windows of evalPeriodSeconds follow each other from the job's start, with "
+        "counters at zero; numRestartBeforeFullJobRestart process restarts are allowed, the next "
+        "fault is a full restart; after maxFullJobRestarts the next one fails the job; "
+        "jobMaxRetryCount counts every restart over the job's life; a limit that is not written "
+        "does not exist"
     ),
     f"a restart takes {RESTART_SECONDS:.0f} s",
 )

@@ -225,7 +225,7 @@ def constant_in_pattern(job: JobSpec) -> Iterator[Hit]:
         yield Hit(
             rule.pattern,
             f"{rule.name}: the pattern matches {constant!r} only; once training moves on: {then}",
-            fix=f"write {_generalised(constant)!r} so that any value matches",
+            fix=f"write '{_generalised(constant)}' so that any value matches",
         )
 
 
