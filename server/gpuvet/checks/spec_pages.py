@@ -99,16 +99,16 @@ def spec_checks_page() -> str:
             (Severity.ADVICE, "advice"),
         )
     )
-    parts = [
-        "# Checks of a HyperPodPyTorchJob\n",
+    intro = (
         f"{len(texts)} checks: {counts}. An error is refused or cannot do its work, a warning is "
         "likely a mistake, advice never fails a run. What the text does not decide stays silent. "
         "`gpuvet spec explain CODE` prints one of them; how the monitors' state machine works is "
-        "in [log-monitors.md](log-monitors.md).\n",
-    ]
+        "in [log-monitors.md](log-monitors.md)."
+    )
+    parts = ["# Checks of a HyperPodPyTorchJob", "", intro, ""]
     for prefix, title in _FAMILIES:
         rows = [each for each in texts if each.code.startswith(prefix)]
-        parts += [f"## {title}\n", "| code | severity | looks for | why | fix | source |"]
+        parts += [f"## {title}", "", "| code | severity | looks for | why | fix | source |"]
         parts.append("|---|---|---|---|---|---|")
         parts += [_row(each) for each in rows]
         parts.append("")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpuvet.errors import UsageError
+from gpuvet.model.untyped import is_object
 
 _KEYS = {
     "select": list,
@@ -60,7 +61,7 @@ def _load(path: Path) -> Mapping[str, Any]:
 def _table(values: Mapping[str, Any], *keys: str) -> Mapping[str, Any] | None:
     for key in keys:
         inner = values.get(key)
-        if not isinstance(inner, dict):
+        if not is_object(inner):
             return None
         values = inner
     return values

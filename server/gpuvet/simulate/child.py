@@ -11,8 +11,9 @@ from typing import Any, BinaryIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from gpuvet.simulate.log_lines import blocks
 from gpuvet.simulate.rule import RuleSpec
-from gpuvet.simulate.stream import LogRun, Refused, blocks, runners
+from gpuvet.simulate.stream import LogRun, Refused, runners
 
 
 def main() -> None:

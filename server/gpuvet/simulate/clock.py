@@ -190,6 +190,7 @@ class Clock:
         self._last_seconds: float | None = None
         self._column = 0
         self._wrapped = 0.0
+        self.stamp_end = 0  # column behind the last stamp found
 
     def seconds(self, line: str) -> float | None:
         """Return the time on a line, or None where it has none."""
@@ -199,6 +200,7 @@ class Clock:
             if match is None:
                 return None
             self._column = match.start()
+        self.stamp_end = match.end()
         text = match[0]
         if text != self._last_text:
             try:

@@ -6,19 +6,14 @@ so nothing but `simulate/child.py` imports it.
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from gpuvet.simulate.clock import Clock, Form, form_of, read_time
+from gpuvet.simulate.log_lines import SAMPLE_LINES, Block, looks_like_console, own_line
 from gpuvet.simulate.regex_shape import required_text
 from gpuvet.simulate.regex_tree import read
 from gpuvet.simulate.rule import RuleMachine, RuleSpec
-
-BLOCK_BYTES = 1 << 20
-MAX_LINE_BYTES = 1 << 22  # a longer line is cut into pieces of this size
-_SAMPLE_LINES = 2000
-_CONSOLE = re.compile(r"(?:(\d{4}-\d\d-\d\dT\S{8,30}) )?\[([A-Za-z_]+)(\d+)\]:")
-_CONSOLE_SHARE = 0.5  # of the sampled lines: then the log came from kubectl logs
 
 Match = Callable[[str], re.Match[str] | None]
 
@@ -31,15 +26,6 @@ class Runner(NamedTuple):
     match: Match
     stop_needs: str | None
     stop: Match | None
-
-
-class Block(NamedTuple):
-    """Some whole lines of the log."""
-
-    lines: list[str]
-    first_line: int  # from 1
-    offset: int  # bytes before it
-    is_broken: bool = False  # the bytes behind it are not text
 
 
 class Refused(Exception):
@@ -87,49 +73,6 @@ def _needed(pattern: str) -> str | None:
     return required_text(tree.tree, tree.flags) if tree else None
 
 
-def blocks(log: BinaryIO, *, offset: int = 0, first_line: int = 1) -> Iterator[Block]:
-    r"""Yield the log's lines; a line ends at \n, \r or \r\n and keeps one \n, as the agent reads.
-
-    Bytes that are not UTF-8 end the log: the agent's reader dies there.
-    """
-    rest = b""
-    while True:
-        data = log.read(BLOCK_BYTES)
-        whole = rest + data
-        end = len(whole) if not data else max(whole.rfind(b"\n"), whole.rfind(b"\r", 0, -1)) + 1
-        if data and not end and len(whole) < MAX_LINE_BYTES:
-            rest = whole
-            continue
-        end = end or len(whole)
-        text, is_broken = _decoded(whole[:end])
-        lines = _split(text)
-        if lines or is_broken:
-            yield Block(lines, first_line, offset, is_broken)
-        first_line += len(lines)
-        offset += end
-        rest = whole[end:]
-        if not data or is_broken:
-            return
-
-
-def _decoded(data: bytes) -> tuple[str, bool]:
-    """Return the text up to the last line before bytes that are not UTF-8."""
-    try:
-        return data.decode("utf-8"), False
-    except UnicodeDecodeError as error:
-        good = data[: error.start]
-        return good[: good.rfind(b"\n") + 1].decode("utf-8", "replace"), True
-
-
-def _split(text: str) -> list[str]:
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
-    last = lines.pop()
-    result = [line + "\n" for line in lines]
-    return [*result, last] if last else result
-
-
 class LogRun:
     """One log and its rules; `take` is called block by block, then `finish`."""
 
@@ -159,9 +102,8 @@ class LogRun:
     def sample(self, lines: list[str]) -> str | None:
         """Learn the form of stamps and of lines; return why the log cannot be timed, or None."""
         if self.console is None:
-            marked = sum(1 for line in lines[:_SAMPLE_LINES] if _CONSOLE.match(line))
-            self.console = marked > _CONSOLE_SHARE * min(len(lines), _SAMPLE_LINES)
-        self.form = form_of(lines[:_SAMPLE_LINES])
+            self.console = looks_like_console(lines)
+        self.form = form_of(lines[:SAMPLE_LINES])
         if self.form is None:
             return "no time stamps"
         self._clock = Clock(self.form)
@@ -191,11 +133,7 @@ class LogRun:
         clock = self._clock
         if clock is None:
             return None
-        line: str | None = raw
-        if self.console:
-            match = _CONSOLE.match(raw)
-            is_ours = match is not None and match[3] == "0"
-            line = raw[match.end() :] if match is not None and is_ours else None
+        line = own_line(raw) if self.console else raw
         stamp = clock.seconds(raw)
         if stamp is not None:
             if self.start is None:
