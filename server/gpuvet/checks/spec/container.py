@@ -42,7 +42,7 @@ def no_image(job: JobSpec) -> Iterator[Hit]:
     for each in job.replica_sets:
         for container in each.containers:
             image = container.field.at("image")
-            if not image.present or (image.words or "x").strip() == "":
+            if not image.present or (image.words is not None and not image.words.strip()):
                 yield Hit(image, "image is empty" if image.present else "no image")
 
 
