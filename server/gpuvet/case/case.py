@@ -47,6 +47,7 @@ class Case:
     notes: tuple[Note, ...] = ()
     searches: tuple[LogSearch, ...] = ()
     job_logs: tuple[TextFile, ...] = ()
+    service_logs: tuple[TextFile, ...] = ()  # log agents, Slurm, clustermgtd, cloud-init
     manifests: tuple[TextFile, ...] = ()  # job specs, kube manifests, scripts
     transcripts: tuple[TextFile, ...] = ()  # commands run on a node, nvidia-smi output
     metrics: tuple[MetricSeries, ...] = ()

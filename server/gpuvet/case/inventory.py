@@ -10,13 +10,14 @@ from gpuvet.aws.timestamps import as_datetime
 from gpuvet.case.case import Case
 from gpuvet.case.cluster_facts import CLUSTER_TAG
 from gpuvet.case.held_logs import UNATTRIBUTED
+from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.case import Accelerator, CaseNode, NodeReading
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.untyped import object_at, objects_at, text_at
 
 Json = Mapping[str, Any]
 
-# EC2 families with GPUs (p, g, gr) or Neuron devices (trn, inf); their numbers go on growing.
+# For types the catalog lacks: families with GPUs (p, g, gr) or Neuron devices (trn, inf).
 _ACCELERATED = re.compile(r"(?:ml\.)?(?:p\d|g\d|gr\d|trn\d|inf\d)[\w-]*\.")
 _TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _GONE = frozenset({"terminated", "shutting-down"})
@@ -181,7 +182,10 @@ def _finished(node: CaseNode, default: Orchestrator, types: Mapping[str | None, 
     kind = node.instance_type or types.get(node.instance_group) or types.get(None)
     accelerator = node.accelerator
     if kind is not None:
+        listed = instance_type(kind)
         is_one = _ACCELERATED.match(kind) is not None
+        if listed is not None:
+            is_one = listed.gpus + listed.neuron_devices > 0
         accelerator = Accelerator.YES if is_one else Accelerator.NO
     own = node.orchestrator if node.orchestrator is not Orchestrator.UNKNOWN else default
     update = {"instance_type": kind, "accelerator": accelerator, "orchestrator": own}

@@ -79,8 +79,10 @@ class _Neighbours(Generic[T]):
     def __init__(self, items: Iterable[tuple[int, str | None, Mark, T]]) -> None:
         self._moments: dict[object, list[tuple[int, Mark, T]]] = defaultdict(list)
         self._hosts: dict[str | None, list[tuple[int, Mark, T]]] = defaultdict(list)
+        self._all: list[tuple[int, Mark, T]] = []
         for order, host, mark, item in items:
             self._hosts[host].append((order, mark, item))
+            self._all.append((order, mark, item))
             for key in _moments(mark)[1:2]:
                 self._moments[(host, *key)].append((order, mark, item))
 
@@ -90,7 +92,9 @@ class _Neighbours(Generic[T]):
         """Return the nearest item that fits, or None."""
         pools = [self._moments.get((host, *key), []) for key in _moments(mark)]
         best: tuple[bool, int, T] | None = None
-        for pool in (*pools, self._hosts.get(host, [])):
+        # A line without a header names no host: it goes with the lines it stands between.
+        beside = self._all if host is None else self._hosts.get(host, [])
+        for pool in (*pools, beside):
             for found, other, item in _outward(pool, order):
                 if not _close(mark, other) or not fits(item):
                     continue

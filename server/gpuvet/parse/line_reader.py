@@ -25,6 +25,7 @@ NEEDLES = (
     *('"MESSAGE":', ",c", " P "),  # bytes, kmsg and CRI parts may hide any of them
 )
 _BREAK = re.compile(r"\r?\n|(?:#012|\\x0a|\\n)(?=\s*(?:NVRM:|MMU Fault|Fault is of type))")
+_AGENT_STREAMS = ("HealthMonitoringAgent", "DeepHealthCheck")
 _CORE = "NVRM: Xid ("
 _KEY_VALUE = re.compile(r" [A-Z_]+=")  # what /dev/kmsg adds under a record
 
@@ -64,6 +65,7 @@ class LineReader:
         self.unread: list[str] = []
         self._node, self._stream, self._group = node, stream, group
         self._reference, self._names = reference_time, names
+        self._is_agent = any(name in stream for name in _AGENT_STREAMS)
         self._held: dict[tuple[str, str | None], _Held] = {}
         self._kept: list[Kept] = []
         self._torn: list[Torn] = []
@@ -72,7 +74,8 @@ class LineReader:
     def take(self, text: str, line: int, shipped_at: datetime | None = None) -> None:
         """Read one line."""
         self.lines += 1
-        if not (self._held or has_needle(text)) or _KEY_VALUE.match(text):
+        wanted = self._is_agent or self._held or has_needle(text)
+        if not wanted or _KEY_VALUE.match(text):
             self.fates[Fate.UNRELATED] += 1
             return
         peeled = peel(text, reference=self._reference, shipped_at=shipped_at)
@@ -114,7 +117,9 @@ class LineReader:
     def _structured(self, spot: Spot) -> tuple[Reading, ...]:
         """Read an agent's record; nothing where its message may still be a driver's line."""
         fields = spot.peeled.fields or {}
-        found = structured_records(fields, spot.place(Source.HMA), whole=spot.text)
+        found = structured_records(
+            fields, spot.place(Source.HMA), whole=spot.text, shipped_at=spot.peeled.shipped_at
+        )
         if not found:
             return () if mentions_driver(spot.peeled.body) else (Reading(Fate.UNRELATED),)
         self._order += 1

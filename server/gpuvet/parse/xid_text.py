@@ -144,6 +144,12 @@ _PENDING = re.compile(
     r"already pending remapping|pending row remap|pending bank remap|pending LTS swap",
     re.IGNORECASE,
 )
+_REMAP_HEAD = re.compile(r"Row Remapper(?: Error)?|\(?0x[0-9a-fA-F]+\)?", re.IGNORECASE)
+_OPEN_REASON = re.compile(
+    r"(?:DRAM Retirement(?: failed)?(?: due(?: to)?)?|Attempting(?: to(?: remap(?: a)?)?)?"
+    r"|a row\b.*|\bpend\w*(?: (?:row|bank|LTS))?)$",
+    re.IGNORECASE,
+)
 _CONTAINED = re.compile(r"\b(?P<un>Un)?contained: *(?P<unit>[^(.]*)", re.IGNORECASE)
 _RST = re.compile(r"(?<!D-)\bRST: *(Yes|No)\b", re.IGNORECASE)
 _D_RST = re.compile(r"\bD-RST: *(Yes|No)\b", re.IGNORECASE)
@@ -215,10 +221,15 @@ def address(text: str) -> str | None:
 
 
 def is_pending_remap(text: str) -> bool | None:
-    """Say whether a 64 only repeats a repair already staged; None where no reason is printed."""
+    """Say whether a 64 only repeats a repair already staged.
+
+    Returns:
+        None where the reason is not printed, or cut before it tells the two apart.
+    """
     if _PENDING.search(text):
         return True
-    return False if re.search(r"[A-Za-z]", text.split(":", 1)[-1]) else None
+    reason = _REMAP_HEAD.sub("", text).strip(" -:")
+    return None if not reason or _OPEN_REASON.search(reason) else False
 
 
 def containment(text: str) -> Containment | None:
