@@ -191,6 +191,8 @@ class Clock:
         self._column = 0
         self._wrapped = 0.0
         self.stamp_end = 0  # column behind the last stamp found
+        self._minute = ""  # the last ISO stamp up to its minute, and that minute's time
+        self._minute_seconds = 0.0
 
     def seconds(self, line: str) -> float | None:
         """Return the time on a line, or None where it has none."""
@@ -204,11 +206,41 @@ class Clock:
         text = match[0]
         if text != self._last_text:
             try:
-                self._last_seconds = self._unwrapped(self._form.read(match))
+                self._last_seconds = self._read(text, match)
             except ValueError:
                 return None
             self._last_text = text
         return self._last_seconds
+
+    def _read(self, text: str, match: re.Match[str]) -> float:
+        """Convert a stamp; of an ISO one in the minute of the last, only the seconds are read."""
+        if self._form is not FORMS[0]:
+            return self._unwrapped(self._form.read(match))
+        minute, second = text[:17], text[17:].replace(",", ".")
+        if not second.replace(".", "", 1).isdecimal():  # carries a zone
+            return self._form.read(match)
+        if minute != self._minute:
+            self._minute_seconds = self._form.read(match) - float(second)
+            self._minute = minute
+        return self._minute_seconds + float(second)
+
+    def in_order(self, lines: list[str]) -> bool:
+        """Return whether every line carries a stamp of one width, none earlier than the last one's.
+
+        Then text order is time order, and only the stamps somebody asks for need to be read.
+        False where it is not certain.
+        """
+        if self._form is not FORMS[0] or not lines:
+            return False
+        first = self._form.pattern.match(lines[0], self._column)
+        last = self._form.pattern.match(lines[-1], self._column)
+        if first is None or last is None or first.end() != last.end():
+            return False
+        begin, end = self._column, first.end()
+        if first[0][10] != last[0][10] or (first[0][-3] in ":+-" and len(first[0]) > 23):
+            return False  # zones may differ from line to line
+        stamps = [line[begin:end] for line in lines]
+        return stamps == sorted(stamps)
 
     def _unwrapped(self, seconds: float) -> float:
         """Add a day or a year when a form without one starts again."""

@@ -84,7 +84,7 @@ def open_log(
         UsageError: it is empty or carries no time stamps, or the stage's start is no time.
     """
     with opener() as log:
-        first = next(blocks(log), Block([], 1, 0))
+        first = next(blocks(log), Block([], "", 1, 0))
     form = form_of(first.lines[:SAMPLE_LINES])
     if form is None:
         raise UsageError(

@@ -18,6 +18,7 @@ class Block(NamedTuple):
     """Some whole lines of the log."""
 
     lines: list[str]
+    text: str  # the same, in one piece
     first_line: int  # from 1
     offset: int  # bytes before it
     is_broken: bool = False  # the bytes behind it are not text
@@ -51,9 +52,10 @@ def blocks(log: BinaryIO, *, offset: int = 0, first_line: int = 1) -> Iterator[B
             continue
         end = end or len(whole)
         text, is_broken = _decoded(whole[:end])
+        text = _one_line_end(text)
         lines = _split(text)
         if lines or is_broken:
-            yield Block(lines, first_line, offset, is_broken)
+            yield Block(lines, text, first_line, offset, is_broken)
         first_line += len(lines)
         offset += end
         rest = whole[end:]
@@ -70,9 +72,14 @@ def _decoded(data: bytes) -> tuple[str, bool]:
         return good[: good.rfind(b"\n") + 1].decode("utf-8", "replace"), True
 
 
+def _one_line_end(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def _split(text: str) -> list[str]:
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    """Cut at line ends only; `splitlines` would also cut at form feeds and the like."""
+    if text.isascii() and not any(char in text for char in "\x0b\x0c\x1c\x1d\x1e"):
+        return text.splitlines(keepends=True)
     lines = text.split("\n")
     last = lines.pop()
     result = [line + "\n" for line in lines]

@@ -94,7 +94,9 @@ class RuleMachine:
 
     def match(self, now: float, line: int) -> None:
         """Take a line that matches logPattern, before stop and metric are looked at."""
-        self.advance(now)
+        last, limit = self._last, self.spec.recurrence
+        if last is None or (limit is not None and now - last > limit):
+            self.advance(now)
         self._last = now
         self.matches += 1
         if self.spec.fault_on_match:
@@ -112,7 +114,8 @@ class RuleMachine:
         An optional group that took no part counts as no number, as in the agent.
         """
         if not self.reads_metric:
-            self._enter(HEALTHY, now, line)
+            if self.state is not HEALTHY:
+                self._enter(HEALTHY, now, line)
             return True
         try:
             value = float(captured if captured is not None else "none")
@@ -123,8 +126,9 @@ class RuleMachine:
             self._slow = min(self._slow + 1, self.spec.data_points)
         else:
             self._slow = 0
-        is_slow = self._slow >= self.spec.data_points
-        self._enter(SLOW if is_slow else HEALTHY, now, line, value)
+        state = SLOW if self._slow >= self.spec.data_points else HEALTHY
+        if state is not self.state:
+            self._enter(state, now, line, value)
         return True
 
     def outcome(self) -> str:

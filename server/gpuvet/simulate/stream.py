@@ -16,6 +16,7 @@ from gpuvet.simulate.regex_tree import read
 from gpuvet.simulate.rule import RuleMachine, RuleSpec
 
 Match = Callable[[str], re.Match[str] | None]
+Announce = Callable[[int, str, str], None]  # line, rule, field
 
 
 class Runner(NamedTuple):
@@ -73,6 +74,18 @@ def _needed(pattern: str) -> str | None:
     return required_text(tree.tree, tree.flags) if tree else None
 
 
+def _texts(rule: Runner) -> tuple[str | None, ...]:
+    """Return the texts of which a line must hold one to concern a rule; None: any line may."""
+    return (rule.needs,) if rule.stop is None else (rule.needs, rule.stop_needs)
+
+
+def _concerns(rule: Runner, text: str) -> bool:
+    """Return whether a rule can match anywhere in a piece of text."""
+    if rule.machine.stopped_at is not None:
+        return False
+    return any(each is None or each in text for each in _texts(rule))
+
+
 class LogRun:
     """One log and its rules; `take` is called block by block, then `finish`."""
 
@@ -113,47 +126,78 @@ class LogRun:
                 return f"stage start {self._stage_start[:60]!r} is not a time"
         return None
 
-    def take(self, block: Block, announce: Callable[[int, str, str], None] | None = None) -> None:
+    def take(self, block: Block, announce: Announce | None = None) -> None:
         """Feed the lines of a block; `announce` is told of every match before it is tried."""
-        first = block.first_line
-        self.lines = first + len(block.lines) - 1
-        for number, raw in enumerate(block.lines, first):
-            line = self._timed(raw)
-            if line is None:
-                continue
-            if self._end is not None and self.now > self._end:
-                self.is_past_end = True
-                return
-            self._feed(line, number, announce)
+        self.lines = block.first_line + len(block.lines) - 1
+        rules = [each for each in self.rules if _concerns(each, block.text)]
+        if not self._take_ordered(block, rules, announce):
+            self._take_each(block, rules, announce)
         if block.is_broken:
             self.broken_line = self.lines + 1
 
-    def _timed(self, raw: str) -> str | None:
-        """Move the clock and return the line as stdout.log holds it; None for other ranks'."""
-        clock = self._clock
-        if clock is None:
-            return None
-        line = own_line(raw) if self.console else raw
-        stamp = clock.seconds(raw)
-        if stamp is not None:
-            if self.start is None:
-                self.start = stamp
-            elapsed = stamp - self.start
-            self.latest = max(self.latest, elapsed)
-            if line is not None and elapsed > self.now:
-                self.now = elapsed
-        if line is not None:
-            self.kept_lines += 1
-        return line
+    def _take_ordered(self, block: Block, rules: list[Runner], announce: Announce | None) -> bool:
+        """Feed a block whose stamps are all there and in order; False where they are not.
 
-    def _feed(
-        self, line: str, number: int, announce: Callable[[int, str, str], None] | None
-    ) -> None:
+        Only lines that hold a rule's text are looked at, and only their stamps are read.
+        """
+        clock = self._clock
+        if clock is None or self.console or not block.lines:
+            return False
+        self._tick(block.lines[0])
+        if not clock.in_order(block.lines):
+            return False
+        if self._end is not None and self._elapsed(block.lines[-1]) > self._end:
+            return False
+        self.kept_lines += len(block.lines)
+        texts = {text for each in rules for text in _texts(each)}
+        wanted = None if None in texts else tuple(text for text in texts if text)
+        start = self.start or 0.0
+        for number, line in enumerate(block.lines, block.first_line) if rules else ():
+            if wanted is not None:
+                for text in wanted:
+                    if text in line:
+                        break
+                else:
+                    continue
+            self.now = max(self.now, (clock.seconds(line) or start) - start)
+            self._feed(line, number, rules, announce)
+        self._tick(block.lines[-1])
+        return True
+
+    def _take_each(self, block: Block, rules: list[Runner], announce: Announce | None) -> None:
+        for number, raw in enumerate(block.lines, block.first_line):
+            line = own_line(raw) if self.console else raw
+            self._tick(raw, is_own=line is not None)
+            if line is None:
+                continue
+            self.kept_lines += 1
+            if self._end is not None and self.now > self._end:
+                self.is_past_end = True
+                return
+            self._feed(line, number, rules, announce)
+
+    def _tick(self, raw: str, *, is_own: bool = True) -> None:
+        """Move the clock to a line's stamp; other ranks' lines only lengthen the observation."""
+        elapsed = self._elapsed(raw)
+        self.latest = max(self.latest, elapsed)
+        if is_own and elapsed > self.now:
+            self.now = elapsed
+
+    def _elapsed(self, raw: str) -> float:
+        """Return a line's seconds from the start, 0 where it carries no stamp."""
+        stamp = self._clock.seconds(raw) if self._clock else None
+        if stamp is None:
+            return 0.0
+        if self.start is None:
+            self.start = stamp
+        return stamp - self.start
+
+    def _feed(self, line: str, number: int, rules: list[Runner], announce: Announce | None) -> None:
         now = self.now
-        for machine, needs, match, stop_needs, stop in self.rules:
+        for machine, needs, match, stop_needs, stop in rules:
             if machine.stopped_at is not None:
                 continue
-            found = None
+            found: re.Match[str] | None = None
             if needs is None or needs in line:
                 if announce:
                     announce(number, machine.spec.name, "logPattern")

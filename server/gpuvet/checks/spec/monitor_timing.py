@@ -31,9 +31,10 @@ _PAUSES = re.compile(
 _SAVE_INTERVAL = re.compile(r"(?:checkpoint|ckpt|save)")
 _UNITS = {"s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "m": 60, "hour": 3600, "h": 3600}
 _END = re.compile(
-    r"train(?:ing|er)?(?:[ _]\w+)?[ _](?:is[ _])?(?:complet|finish|done|end|over)"
-    r"|(?:finish|complet|end)\w*[ _]train|final|last|all[ _](?:epochs|steps)|max_?steps"
-    r"|(?:job|run|fit|process)[ _](?:is[ _])?(?:complet|finish|done|end)|exiting|shutting down"
+    r"(?:train\w*|job|run|fit\w*|process|experiment|main|loop)(?:[ _]\w+){0,3}[ _]"
+    r"(?:complet|finish|done|end|over|stopp)"
+    r"|(?:finish|complet|end|done)\w*(?:[ _]\w+){0,3}[ _](?:train|job|run|experiment)"
+    r"|final|last|all[ _](?:epochs|steps|batches)|max[ _-]?(?:steps|epochs|iter)|exiting"
 )
 _IN_BETWEEN = re.compile(
     r"checkpoint|ckpt|\bsav(?:ed|ing)|\beval|validat|epoch|step|batch|iter(?:ation)?\b"

@@ -32,7 +32,7 @@ _TINY_SHARE = 0.05  # a whole-node job that requests less memory than this share
 _LOW_LIMIT_SHARE = 0.25
 _COMPUTE_TYPE = "sagemaker.amazonaws.com/compute-type"
 _HEALTH = "sagemaker.amazonaws.com/node-health-status"
-_DEEP = "sagemaker.amazonaws.com/deep-health-check"
+_DEEP = "deep-health-check"  # older templates wrote deep-health-check-passed: "true"
 _DEEP_STATUS = "sagemaker.amazonaws.com/deep-health-check-status"
 
 
@@ -363,9 +363,7 @@ def wrong_node_label(job: JobSpec) -> Iterator[Hit]:
         if health.present and not health.is_token and health.words != "Schedulable":
             yield Hit(health, f"{_HEALTH} is {health.words!r}", fix="write Schedulable")
         for key, field in selector.members:
-            if key.startswith(_DEEP) and (
-                key != _DEEP_STATUS or field.text not in {None, "Passed"}
-            ):
+            if _DEEP in key and (key != _DEEP_STATUS or field.text not in {None, "Passed"}):
                 yield Hit(
                     field, f"{key}: {field.words}", fix=f"write {_DEEP_STATUS}: Passed", at_key=True
                 )
