@@ -14,6 +14,9 @@ ELASTIC = "AWS: elastic training in HyperPod"
 K8S = "Kubernetes API reference, core/v1"
 
 
+OPERATORS = ("gt", "gteq", "lt", "lteq", "eq")  # of log monitors; all that the agent knows
+
+
 class FieldRow(NamedTuple):
     """One field of an object.
 

@@ -185,19 +185,19 @@ def _shown(name: str) -> str:
 
 
 def _written(form: str, reports: tuple["SpecReport", ...], texts: Sequence[str]) -> str:
+    from dataclasses import asdict
+
     from gpuvet.report import spec
 
     if form == "json":
         return _json(
             {
                 "schema": "gpuvet/spec-check/1",
-                "findings": [each.model_dump() for r in reports for each in r.findings],
+                "findings": [each.as_json() for r in reports for each in r.findings],
                 "suppressed": [
-                    each.model_dump() | {"file": r.file} for r in reports for each in r.suppressed
+                    asdict(each) | {"file": r.file} for r in reports for each in r.suppressed
                 ],
-                "skipped": [
-                    each.model_dump() | {"file": r.file} for r in reports for each in r.skipped
-                ],
+                "skipped": [asdict(each) | {"file": r.file} for r in reports for each in r.skipped],
                 "notes": [f"{r.file}: {note}" for r in reports for note in r.notes],
             }
         )
@@ -280,7 +280,12 @@ def run_simulate(args: argparse.Namespace) -> int:
         with Path(args.svg).open("w", encoding="utf-8", newline="\n") as file:
             file.write(simulation_svg(results[0]))
     if args.format == "json":
-        dumped = [{"schema": "gpuvet/spec-simulate/1"} | each.model_dump() for each in results]
+        dumped = [
+            {"schema": "gpuvet/spec-simulate/1"}
+            | each.model_dump(exclude={"findings"})
+            | {"findings": [finding.as_json() for finding in each.findings]}
+            for each in results
+        ]
         sys.stdout.write(_json(dumped[0] if len(dumped) == 1 else {"logs": dumped}))
     else:
         sys.stdout.write(several_text(results))

@@ -1,6 +1,5 @@
 """Settings of `gpuvet spec check` from `.gpuvet.toml` or `[tool.gpuvet.spec]` of pyproject.toml."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +48,8 @@ def read_settings(start: Path) -> Settings:
 
 
 def _load(path: Path) -> Mapping[str, Any]:
+    import tomllib
+
     try:
         with path.open("rb") as file:
             return tomllib.load(file)

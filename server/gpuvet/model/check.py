@@ -1,10 +1,12 @@
-"""What a check says: severity, status, finding, and the edit that would mend it."""
+"""What a check says: severity, status, finding, and the edit that would mend it.
 
+Plain dataclasses, not `Value`s: `gpuvet spec check` starts without pydantic, which alone would
+double its start.
+"""
+
+from dataclasses import dataclass
 from enum import StrEnum
-
-from pydantic import Field
-
-from gpuvet.model.base import Value
+from typing import TypedDict
 
 
 class Severity(StrEnum):
@@ -27,7 +29,8 @@ class CheckStatus(StrEnum):
     NOT_APPLICABLE = "NOT_APPLICABLE"
 
 
-class Edit(Value):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """One replacement in a file's text; offsets count characters from 0, end excluded."""
 
     start: int
@@ -35,8 +38,24 @@ class Edit(Value):
     text: str
 
 
-class Finding(Value):
-    """One fault of one place in a file (contracts §3, `spec check`)."""
+class FindingJson(TypedDict):
+    """A finding as programs read it (contracts §3, `spec check`)."""
+
+    code: str
+    severity: str
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    why: str
+    fix: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of one place in a file."""
 
     code: str
     severity: Severity
@@ -48,12 +67,28 @@ class Finding(Value):
     why: str  # what it leads to
     fix: str  # what to write instead
     source: str  # who says so
-    end_line: int = Field(default=0, exclude=True)
-    end_column: int = Field(default=0, exclude=True)
-    edits: tuple[Edit, ...] = Field(default=(), exclude=True)  # empty: not mechanical
+    end_line: int = 0
+    end_column: int = 0
+    edits: tuple[Edit, ...] = ()  # empty: not mechanical
+
+    def as_json(self) -> FindingJson:
+        """Return the promised keys, and no others."""
+        return FindingJson(
+            code=self.code,
+            severity=str(self.severity),
+            file=self.file,
+            line=self.line,
+            column=self.column,
+            path=self.path,
+            message=self.message,
+            why=self.why,
+            fix=self.fix,
+            source=self.source,
+        )
 
 
-class Suppressed(Value):
+@dataclass(frozen=True, slots=True)
+class Suppressed:
     """A finding that a comment in the file turned off, and the reason given there."""
 
     code: str
@@ -62,7 +97,8 @@ class Suppressed(Value):
     reason: str
 
 
-class SkippedDocument(Value):
+@dataclass(frozen=True, slots=True)
+class SkippedDocument:
     """A document that is not judged, by name."""
 
     line: int
@@ -70,7 +106,8 @@ class SkippedDocument(Value):
     why: str
 
 
-class SpecReport(Value):
+@dataclass(frozen=True, slots=True)
+class SpecReport:
     """All that `spec check` says of one file."""
 
     file: str
@@ -86,7 +123,8 @@ class SpecReport(Value):
         return sum(finding.severity is severity for finding in self.findings)
 
 
-class CheckOptions(Value):
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
     """What the user says beside the file, and which checks are wanted."""
 
     instance_type: str | None = None

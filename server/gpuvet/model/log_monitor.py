@@ -24,9 +24,6 @@ class RuleState(StrEnum):
         return self in {RuleState.FAULTED, RuleState.HANGING, RuleState.SLOW}
 
 
-OPERATORS = ("gt", "gteq", "lt", "lteq", "eq")  # all that the agent knows
-
-
 class LogMonitor(Value):
     """One entry of logMonitoringConfiguration with values fit to run."""
 

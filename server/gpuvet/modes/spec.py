@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from gpuvet.checks.registry import is_selected, require_known, run
@@ -102,12 +103,11 @@ def _report(spec: SpecFile, findings: list[Finding]) -> SpecReport:
 
 
 def _cleaned(finding: Finding) -> Finding:
-    return finding.model_copy(
-        update={
-            "message": clean(finding.message, limit=MAX_MESSAGE),
-            "fix": clean(finding.fix, limit=MAX_MESSAGE),
-            "path": clean(finding.path),
-        }
+    return replace(
+        finding,
+        message=clean(finding.message, limit=MAX_MESSAGE),
+        fix=clean(finding.fix, limit=MAX_MESSAGE),
+        path=clean(finding.path),
     )
 
 
@@ -200,6 +200,18 @@ def fixed_text(text: str, report: SpecReport) -> tuple[str, tuple[Finding, ...]]
         position = edit.end
         made.append(finding)
     return "".join((*parts, text[position:])), tuple(made)
+
+
+def bounded(report: SpecReport, *, most: int = 40) -> SpecReport:
+    """Return a report with at most so many findings, the strongest, and a note of the others."""
+    if len(report.findings) <= most:
+        return report
+    order = [*Severity]
+    strongest = sorted(report.findings, key=lambda each: order.index(each.severity))[:most]
+    kept = tuple(each for each in report.findings if each in strongest)
+    left = len(report.findings) - most
+    note = f"{left} more findings of lower severity were left out; narrow with select"
+    return replace(report, findings=kept, notes=(*report.notes, note))
 
 
 def worst(reports: tuple[SpecReport, ...]) -> Severity | None:

@@ -1,5 +1,6 @@
 """Log monitors over a log: the rules of a spec made ready, then simulated."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from gpuvet.errors import UsageError
@@ -117,6 +118,17 @@ def restart_policy(job: JobSpec) -> RestartPolicy:
     )
 
 
+def bounded(result: Simulation, *, steps: int = 12) -> Simulation:
+    """Return a simulation whose time lines hold at most so many changes of state each."""
+    return result.model_copy(
+        update={
+            "rules": tuple(
+                each.model_copy(update={"timeline": each.timeline[:steps]}) for each in result.rules
+            )
+        }
+    )
+
+
 def _cleaned(result: Simulation) -> Simulation:
     """Return the simulation with names from the manifest fit to print."""
     trip = result.first_trip
@@ -128,7 +140,7 @@ def _cleaned(result: Simulation) -> Simulation:
             "first_trip": trip and trip.model_copy(update={"rule": clean(trip.rule)}),
             "assumptions": tuple(clean(each, limit=600) for each in result.assumptions),
             "findings": tuple(
-                each.model_copy(update={"path": clean(each.path), "message": clean(each.message)})
+                replace(each, path=clean(each.path), message=clean(each.message))
                 for each in result.findings
             ),
         }

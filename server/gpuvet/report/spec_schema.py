@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gpuvet.catalog.job_fields import OBJECTS, FieldRow
-from gpuvet.model.log_monitor import OPERATORS
+from gpuvet.catalog.job_fields import OBJECTS, OPERATORS, FieldRow
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"  # what YAML language servers read
 _OWN_RULES: dict[str, dict[str, Any]] = {

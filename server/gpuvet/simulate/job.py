@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gpuvet.catalog.job_fields import OPERATORS
 from gpuvet.model.check import Finding, Severity
 from gpuvet.model.log_monitor import (
-    OPERATORS,
     FirstTrip,
     LogFormat,
     LogMonitor,

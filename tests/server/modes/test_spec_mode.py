@@ -5,7 +5,7 @@ from tests.spec_examples import BASE, SERVICE_MONITOR, job
 
 from gpuvet.errors import UsageError
 from gpuvet.model.check import CheckOptions, Severity, Suppressed
-from gpuvet.modes.spec import check_text, fixed_text
+from gpuvet.modes.spec import bounded, check_text, fixed_text
 
 LISTED = "- name: A\n  logPattern: '.*a'\n"
 
@@ -174,7 +174,7 @@ def test_secrets_never_stand_in_a_finding() -> None:
     secret = "hf_" + "Q" * 30
     text = job(("value: WARN", f"value: {secret}"))
 
-    assert secret not in check_text(text).model_dump_json()
+    assert secret not in str(check_text(text))
 
 
 def test_a_service_monitor_alone_is_judged() -> None:
@@ -201,3 +201,12 @@ def test_text_without_a_job_raises_nothing(text: str) -> None:
 def test_too_large_a_file_is_refused() -> None:
     with pytest.raises(UsageError, match="larger"):
         check_text("a" * (1 << 21))
+
+
+def test_a_bounded_report_keeps_the_strongest_and_says_what_is_missing() -> None:
+    report = check_text(job(("replicas: 4", "replicas: 0"), ("value: WARN", "value: DEBUG")))
+
+    short = bounded(report, most=1)
+
+    assert [each.code for each in short.findings] == ["HPJ021"]
+    assert "more findings" in short.notes[-1]

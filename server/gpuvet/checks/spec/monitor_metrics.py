@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from gpuvet.catalog.job_fields import OPERATORS
 from gpuvet.checks.registry import Check, Hit, rewritten
 from gpuvet.checks.spec.monitor_facts import Metric, is_complete_metric, metric_of, tree_of
 from gpuvet.checks.spec.monitor_patterns import catches_words
 from gpuvet.model.check import Severity
 from gpuvet.model.job_spec import JobSpec, Rule
-from gpuvet.model.log_monitor import OPERATORS
 from gpuvet.simulate.regex_shape import anywhere, characters, group
 from gpuvet.simulate.regex_tree import mask
 
