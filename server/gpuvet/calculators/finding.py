@@ -254,6 +254,8 @@ def described(occurrence: Occurrence) -> str:
     """Return a short name for an event: code, mnemonic-free, with its line count."""
     messages = occurrence.messages
     often = f", {messages} lines" if messages > 1 else ""
-    lost = " (GPU has fallen off the bus, without an Xid line)" if occurrence.is_gpu_lost_only else ""
+    lost = (
+        " (GPU has fallen off the bus, without an Xid line)" if occurrence.is_gpu_lost_only else ""
+    )
     named = " (named by another event; its own line was not seen)" if occurrence.inferred else ""
     return f"Xid {occurrence.code}{lost}{named}{often}"

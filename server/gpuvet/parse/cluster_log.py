@@ -186,6 +186,10 @@ def _ended(line: _Line) -> Told:
     return {"action": clean(groups["action"]), "exit_status": int(groups["status"])}
 
 
+def _module(line: _Line) -> Told:
+    return {"action": line.found["action"], "code": clean(line.found["code"])}
+
+
 def _nothing(line: _Line) -> Told:
     del line
     return {}
@@ -276,6 +280,13 @@ _RULES = (
         _scripts_failed,
     ),
     _Rule(re.compile(r"[Cc]loud-init v\. \S+ finished"), ServiceEvent.BOOT_FINISHED, _nothing),
+    _Rule(
+        re.compile(
+            r"Module (?P<action>lustre|lnet) not found in directory .{0,5}lib.modules.(?P<code>\S+)"
+        ),
+        ServiceEvent.MODULE_MISSING,
+        _module,
+    ),
     _Rule(
         re.compile(r"[Nn]odes? (?P<name>[\w,\[\]-]+) not responding"),
         ServiceEvent.NOT_RESPONDING,
