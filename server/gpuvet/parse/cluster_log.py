@@ -65,7 +65,11 @@ def read_service_lines(
     for place, line in enumerate(lines, start=1):
         peeled = peel(line.text, reference=reference_time, shipped_at=line.shipped_at)
         fields = peeled.fields or {}
-        told = read_event(line.text, fields) or _told(line.text, peeled.identifier, peeled.body)
+        told = (
+            read_event(line.text, fields)
+            if '"event-type"' in line.text
+            else _told(line.text, peeled.identifier, peeled.body)
+        )
         if told is None:
             continue
         event, values = told
