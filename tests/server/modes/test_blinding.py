@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,14 +81,14 @@ def without_each_reading(scenario: Path, room: Path) -> Iterator[Blinded]:
     document = json.loads(scenario.read_text(encoding="utf-8"))
     operations = sorted({f"{c['service']}:{c['operation']}" for c in document["calls"]})
     for operation in operations:
-        yield _changed(document, room, f"{operation} denied", lambda d, o=operation: _deny(d, o))
+        yield _changed(document, room, f"{operation} denied", partial(_deny, operation=operation))
     for group, streams in document["log_store"].items():
         for stream in streams.get("streams", {}):
             yield _changed(
                 document,
                 room,
                 f"{group} {stream} emptied",
-                lambda d, g=group, s=stream: _empty(d, g, s),
+                partial(_empty, group=group, stream=stream),
             )
 
 
