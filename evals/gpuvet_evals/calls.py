@@ -1,0 +1,181 @@
+"""Tool calls of a journal: use, summary and result joined by tool_use_id. Pure.
+
+In chat a subagent's calls are recorded by their result and label alone, without name or input.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from gpuvet_evals.journal import Journal, Record, mappings
+
+AWS_TOOLS = frozenset({"use_aws", "query_cloudwatch_logs", "use_kubectl"})
+SUBAGENT_TOOLS = frozenset({"gather_context"})
+MAX_REPR_CHARACTERS = 8 * 1024 * 1024
+# How an API error begins that is recorded with status success.
+API_ERRORS = ("AWS API error (", "API call failed:")
+_REPR_START = "[{'text': '"
+# Labels the renderer gives to calls that never reach AWS.
+_LOCAL_LABELS = frozenset(
+    {
+        "Running Ask User",
+        "Running Datetime",
+        "Running Distill",
+        "Running Evaluate Plan",
+        "Running Fs Read",
+        "Running Read Skill Resource",
+        "Running Skill Read",
+        "Running Verify Aws Claim",
+    }
+)
+
+
+@dataclass(slots=True)
+class Result:
+    """One recorded result of a call; a call in chat's main thread has two."""
+
+    record: Record
+    status: str
+    content: object
+    _text: str | None = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """What the tool said."""
+        if self._text is None:
+            self._text = result_text(self.content)
+        return self._text
+
+    @property
+    def is_hidden_error(self) -> bool:
+        """Whether an API error was recorded as a success."""
+        if self.status != "success":
+            return False
+        content = self.content
+        if self._text is None and isinstance(content, str):
+            head = content[len(_REPR_START) :] if content.startswith("[{") else content
+        else:
+            head = self.text
+        return head[:80].lstrip(" '\"").startswith(API_ERRORS)
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """One call; `tool` and `input` are None where the journal does not record them."""
+
+    tool_use_id: str
+    tool: str | None = None
+    input: Mapping[str, Any] | None = None
+    label: str = ""
+    block_type: str = ""
+    subagent: str | None = None
+    results: list[Result] = field(default_factory=list[Result])
+    asked_in: Record | None = None
+
+    @property
+    def has_visible_input(self) -> bool:
+        """Whether the journal says which tool was called and with what."""
+        return self.tool is not None and self.input is not None
+
+    @property
+    def reaches_aws(self) -> bool:
+        """Whether it asked AWS or a cluster, as far as the record shows."""
+        if self.tool is not None:
+            return self.tool in AWS_TOOLS
+        return self.block_type == "tool_summary" and self.label not in _LOCAL_LABELS
+
+    @property
+    def failed(self) -> bool:
+        """Whether some result has status error or tells of an API error."""
+        return any(r.status == "error" or r.is_hidden_error for r in self.results)
+
+    @property
+    def record_id(self) -> str:
+        """The record that shows it first."""
+        if self.asked_in is not None:
+            return self.asked_in.record_id
+        return self.results[0].record.record_id if self.results else ""
+
+
+def tool_calls(journal: Journal) -> tuple[ToolCall, ...]:
+    """Return every call in order of its first record."""
+    calls: dict[str, ToolCall] = {}
+    for record in journal.records:
+        if record.kind == "message":
+            _from_message(journal, record, calls)
+        elif record.kind == "tool_summary":
+            _from_summary(record, calls)
+    return tuple(calls.values())
+
+
+def result_text(content: object) -> str:
+    """Return the text of a result: a block list, the Python repr of one, or plain text."""
+    if isinstance(content, str):
+        return _from_repr(content) if content.startswith("[{") else content
+    texts: list[str] = []
+    for block in mappings(content):
+        text = block.get("text")
+        if isinstance(text, str):
+            texts.append(text)
+        elif "json" in block:
+            texts.append(str(block["json"]))
+    return "\n".join(texts)
+
+
+def _from_repr(content: str) -> str:
+    if len(content) > MAX_REPR_CHARACTERS:
+        return content
+    try:
+        blocks: object = ast.literal_eval(content)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return content
+    return result_text(cast("object", blocks)) if isinstance(blocks, list) else content
+
+
+def _from_message(journal: Journal, record: Record, calls: dict[str, ToolCall]) -> None:
+    content = record.content
+    if '"tool_use"' not in content and '"tool_result"' not in content:
+        return
+    subagent = None
+    if record.execution_id != journal.main_execution:
+        subagent = record.execution_id.rpartition(".subagent.")[2]
+    for block in record.blocks:
+        kind = block.get("type")
+        identity = str(block.get("id") or block.get("tool_use_id") or f"#{record.index}")
+        if kind == "tool_use":
+            call = calls.setdefault(identity, ToolCall(identity))
+            call.tool = str(block.get("tool_name") or block.get("name") or "")
+            given = block.get("input")
+            call.input = cast("Mapping[str, Any]", given) if isinstance(given, dict) else {}
+            call.subagent, call.asked_in = subagent, record
+        elif kind == "tool_result":
+            call = calls.setdefault(identity, ToolCall(identity, subagent=subagent))
+            call.results.append(Result(record, _status(block), block.get("content")))
+
+
+def _from_summary(record: Record, calls: dict[str, ToolCall]) -> None:
+    body = record.body
+    parent = body.get("parent_id")
+    for block in record.blocks:
+        identity = str(block.get("tool_use_id") or f"#{record.index}")
+        call = calls.setdefault(identity, ToolCall(identity))
+        call.label = str(body.get("label") or "")
+        call.block_type = str(body.get("block_type") or "")
+        if isinstance(parent, str):
+            call.subagent = parent
+        call.results.append(Result(record, _status(block), block.get("content")))
+
+
+def _status(block: Mapping[str, Any]) -> str:
+    status = block.get("status")
+    return status if isinstance(status, str) else ""
+
+
+def hidden_errors(calls: tuple[ToolCall, ...]) -> Iterator[str]:
+    """Yield the record of each call whose API error was recorded as a success."""
+    for call in calls:
+        for result in call.results:
+            if result.is_hidden_error:
+                yield result.record.record_id
+                break

@@ -1,0 +1,237 @@
+"""Everything a journal alone tells of a run: what `gpuvet-evals inspect` prints. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuvet.model.base import Value
+from gpuvet_evals.answer import Answer, AnswerStatus, find_answer
+from gpuvet_evals.assertions.patterns import InProcess, Matcher, PatternScore, score_patterns
+from gpuvet_evals.audit.commands import Command
+from gpuvet_evals.audit.grounding import Grounding, Trace, grounding_of, trace_answer
+from gpuvet_evals.audit.leaks import Leaks, find_leaks
+from gpuvet_evals.audit.read_only import (
+    ReadOnly,
+    executed_commands,
+    judge_read_only,
+    proposed_commands,
+)
+from gpuvet_evals.calls import ToolCall, hidden_errors, tool_calls
+from gpuvet_evals.evals_json import Assertion, Eval
+from gpuvet_evals.journal import Journal
+from gpuvet_evals.loads import SkillLoad, Trigger, TriggerVerdict, judge_trigger, skill_loads
+from gpuvet_evals.timing import RunMetrics, compaction_count, run_metrics
+from gpuvet_evals.untrusted import mask_secrets
+
+WITH_SKILL = "with_skill"
+WITHOUT_SKILL = "without_skill"
+CONTAMINATED = "the without_skill side loaded the skill under test: drop the pair"
+_STARTS_WITH = 40
+
+
+class RunIdentity(Value):
+    """Which run a journal is."""
+
+    case: str
+    skill_name: str | None
+    eval_id: str | None
+    iteration: int
+    run_type: str  # with_skill or without_skill
+
+
+class CallView(Value):
+    """One tool call as recorded."""
+
+    tool: str | None
+    label: str
+    subagent: str | None
+    input_recorded: bool
+    failed: bool
+    record_id: str
+
+
+class JournalView(Value):
+    """What the journal holds, with the unknown counted."""
+
+    record_types: tuple[tuple[str, int], ...]
+    unknown_types: tuple[tuple[str, int], ...]
+    malformed_records: int
+    subagents: tuple[str, ...]
+    calls: tuple[CallView, ...]
+    skill_loads: tuple[SkillLoad, ...]
+    executed: tuple[Command, ...]
+    proposed: tuple[Command, ...]
+    compaction_count: int
+
+
+class Inspection(Value):
+    """One run: status first, then trigger, assertions, audits and metrics."""
+
+    identity: RunIdentity
+    task_type: str
+    should_trigger: bool
+    answer: Answer
+    trigger: Trigger
+    assertions: tuple[Assertion, ...] | None
+    scores: tuple[tuple[int, PatternScore], ...]
+    read_only: ReadOnly
+    leaks: Leaks
+    traces: tuple[Trace, ...]
+    grounding: Grounding
+    hidden_errors: tuple[str, ...]
+    metrics: RunMetrics
+    view: JournalView
+
+    @property
+    def counts_in_pass_rates(self) -> bool:
+        """Whether the run is part of the rates: it has a final answer and is no negative."""
+        return self.answer.status is AnswerStatus.FINAL and self.should_trigger
+
+
+def inspect_journal(
+    journal: Journal,
+    identity: RunIdentity,
+    eval_: Eval | None,
+    *,
+    matcher: Matcher | None = None,
+) -> Inspection:
+    """Return all that can be said of one run without a judge.
+
+    Args:
+        journal: The run.
+        identity: Which eval, iteration and side it is.
+        eval_: Its definition, or None where it is not known.
+        matcher: Applies the eval's patterns; by default in this process.
+    """
+    calls = tool_calls(journal)
+    investigation = eval_.task_type == "investigation" if eval_ else None
+    answer = find_answer(journal, calls, investigation=investigation)
+    should_trigger = eval_.should_trigger if eval_ else True
+    assertions = eval_.assertions if eval_ else None
+    traces = trace_answer(journal, calls, answer.graded_text or "")
+    loads = skill_loads(journal, calls, identity.skill_name)
+    scores = _scores(assertions, answer, matcher or InProcess())
+    shown = answer.graded_text or ""
+    return Inspection(
+        identity=identity,
+        task_type=eval_.task_type if eval_ else _task_type(journal),
+        should_trigger=should_trigger,
+        answer=answer,
+        trigger=judge_trigger(
+            loads,
+            skill=identity.skill_name,
+            with_skill=identity.run_type == WITH_SKILL,
+            should_trigger=should_trigger,
+        ),
+        assertions=assertions,
+        scores=tuple(scores.items()),
+        read_only=judge_read_only(journal, calls, shown),
+        leaks=find_leaks(journal, shown, counted_by_pattern=_counts_digits(assertions)),
+        traces=traces,
+        grounding=grounding_of(traces),
+        hidden_errors=tuple(hidden_errors(calls)),
+        metrics=run_metrics(journal),
+        view=_view(journal, calls, loads, shown),
+    )
+
+
+def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, Any]:
+    """Return the inspection as JSON values.
+
+    Args:
+        inspection: The run.
+        full: Add `journal` and `traces`, which the short form leaves out.
+    """
+    identity, answer = inspection.identity, inspection.answer
+    shown: dict[str, Any] = {
+        **identity.model_dump(),
+        "task_type": inspection.task_type,
+        "should_trigger": inspection.should_trigger,
+        "answer": {
+            "status": answer.status.value,
+            "record_id": answer.record_id,
+            "starts_with": mask_secrets(answer.text)[:_STARTS_WITH] if answer.text else None,
+            "counts_in_pass_rates": inspection.counts_in_pass_rates,
+            "published_error": answer.published_error,
+        },
+        "trigger": inspection.trigger.model_dump(mode="json"),
+        "expected_output_human": None,
+        "assertions": _assertions_json(inspection),
+        "assertions_apply_to": answer.applies_to,
+        "read_only": inspection.read_only.model_dump(mode="json", by_alias=True),
+        "leaks": inspection.leaks.model_dump(mode="json"),
+        "grounding": inspection.grounding.model_dump(mode="json"),
+        "api_errors_reported_as_success": list(inspection.hidden_errors),
+        "metrics": inspection.metrics.model_dump(mode="json"),
+    }
+    if inspection.trigger.verdict is TriggerVerdict.CONTAMINATED:
+        shown["contamination"] = CONTAMINATED
+    if full:
+        shown["traces"] = [t.model_dump(mode="json") for t in inspection.traces]
+        shown["journal"] = _view_json(inspection.view)
+    return shown
+
+
+def _assertions_json(inspection: Inspection) -> list[dict[str, Any]] | None:
+    if inspection.assertions is None:
+        return None
+    scores = dict(inspection.scores)
+    return [
+        {"index": i, "evaluator": a.evaluator, "text": a.text}
+        | (
+            {"human_label": None, "status": "unjudged"}
+            if a.is_judged
+            else {"passed": scores[i].passed if i in scores else None}
+        )
+        for i, a in enumerate(inspection.assertions)
+    ]
+
+
+def _scores(
+    assertions: Sequence[Assertion] | None, answer: Answer, matcher: Matcher
+) -> dict[int, PatternScore]:
+    text = answer.graded_text
+    if not assertions or text is None:
+        return {}
+    return score_patterns(assertions, text, matcher)
+
+
+def _counts_digits(assertions: Sequence[Assertion] | None) -> bool:
+    """Whether an absent-pattern of the eval is one for runs of 12 digits."""
+    return any(a.absent and a.pattern and r"\d{12}" in a.pattern for a in assertions or ())
+
+
+def _task_type(journal: Journal) -> str:
+    return "investigation" if journal.is_investigation else "chat"
+
+
+def _view(
+    journal: Journal, calls: Sequence[ToolCall], loads: tuple[SkillLoad, ...], answer: str
+) -> JournalView:
+    return JournalView(
+        record_types=tuple(journal.types.items()),
+        unknown_types=tuple(journal.unknown_types.items()),
+        malformed_records=journal.malformed,
+        subagents=journal.subagents,
+        calls=tuple(
+            CallView(
+                tool=call.tool,
+                label=call.label,
+                subagent=call.subagent,
+                input_recorded=call.has_visible_input,
+                failed=call.failed,
+                record_id=call.record_id,
+            )
+            for call in calls
+        ),
+        skill_loads=loads,
+        executed=tuple(executed_commands(calls)),
+        proposed=tuple(proposed_commands(journal, answer)),
+        compaction_count=compaction_count(journal),
+    )
+
+
+def _view_json(view: JournalView) -> dict[str, Any]:
+    shown = view.model_dump(mode="json")
+    shown["record_types"] = dict(view.record_types)
+    shown["unknown_types"] = dict(view.unknown_types)
+    return shown
