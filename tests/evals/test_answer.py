@@ -1,5 +1,7 @@
 """Answer status before any score."""
 
+from typing import Any
+
 import pytest
 
 from gpuvet_evals.answer import AnswerStatus, find_answer
@@ -7,7 +9,7 @@ from gpuvet_evals.calls import tool_calls
 from gpuvet_evals.journal_writer import JournalWriter
 
 AWS = {"service_name": "sagemaker", "operation_name": "list_clusters"}
-ASK = {"question": "Go on?", "options": []}
+ASK: dict[str, Any] = {"question": "Go on?", "options": []}
 
 
 @pytest.mark.parametrize(

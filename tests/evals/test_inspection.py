@@ -22,8 +22,7 @@ def without_gold(value: Any) -> Any:  # noqa: ANN401 - any JSON
         fields = cast("dict[str, Any]", value)
         return {k: without_gold(v) for k, v in fields.items() if k not in GOLD_LABELS}
     if isinstance(value, list):
-        items: list[Any] = value
-        return [without_gold(v) for v in items]
+        return [without_gold(v) for v in cast("list[object]", value)]
     return value
 
 
