@@ -4,18 +4,35 @@ In chat a subagent's calls are recorded by their result and label alone, without
 """
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gpuvet_evals.journal import Journal, Record, mappings
+from gpuvet_evals.journal import Journal, Record, mapping, mappings
 
 AWS_TOOLS = frozenset({"use_aws", "query_cloudwatch_logs", "use_kubectl"})
 SUBAGENT_TOOLS = frozenset({"gather_context"})
 MAX_REPR_CHARACTERS = 8 * 1024 * 1024
 # How an API error begins that is recorded with status success.
 API_ERRORS = ("AWS API error (", "API call failed:")
-_REPR_START = "[{'text': '"
+LARGE_CHARACTERS = 4096  # from here on a result's text is parsed only when asked for
+_HEAD = 800  # characters in which a large result's text starts
+_TAIL = 600  # characters in which all that follows a result's text stands
+_LARGE_RESULT_HEAD = re.compile(
+    r'\{(?:"id": "[^"\\]*", )?"role": "user", "content": \[\{"id": "(?P<id>[^"\\]+)", "content": '
+)
+_LARGE_RESULT_TAIL = re.compile(
+    r'(?<!\\)["\]], "status": "(?P<status>\w+)", "type": "tool_result"\}\]'
+)
+_LARGE_SUMMARY_HEAD = re.compile(
+    r'\{(?:"id": "[^"\\]*", )?"role": "assistant", "block_type": "(?P<block_type>\w+)", '
+    r'"content": \[\{"type": "tool_result", "tool_use_id": "(?P<id>[^"\\]+)", '
+    r'"status": "(?P<status>\w+)", "content": \['
+)
+_LARGE_SUMMARY_TAIL = re.compile(
+    r'\}\]\}\], "label": "(?P<label>[^"]*)"(?:, "parent_id": "(?P<parent>[^"\\]+)")?\}\Z'
+)
 # Labels the renderer gives to calls that never reach AWS.
 _LOCAL_LABELS = frozenset(
     {
@@ -33,7 +50,11 @@ _LOCAL_LABELS = frozenset(
 
 @dataclass(slots=True)
 class Result:
-    """One recorded result of a call; a call in chat's main thread has two."""
+    """One recorded result of a call; a call in chat's main thread has two.
+
+    `content` is a block list, the Python repr of one, or plain text; None where it was too large
+    to parse before anybody asks.
+    """
 
     record: Record
     status: str
@@ -44,7 +65,9 @@ class Result:
     def text(self) -> str:
         """What the tool said."""
         if self._text is None:
-            self._text = result_text(self.content)
+            blocks = self.record.blocks if self.content is None else ()
+            content = blocks[0].get("content") if blocks else self.content
+            self._text = result_text(content)
         return self._text
 
     @property
@@ -52,12 +75,11 @@ class Result:
         """Whether an API error was recorded as a success."""
         if self.status != "success":
             return False
-        content = self.content
-        if self._text is None and isinstance(content, str):
-            head = content[len(_REPR_START) :] if content.startswith("[{") else content
-        else:
-            head = self.text
-        return head[:80].lstrip(" '\"").startswith(API_ERRORS)
+        if self._text is None:
+            head = self.record.content[: _HEAD if self.content is None else None]
+            if not any(error in head for error in API_ERRORS):
+                return False
+        return self.text[:80].lstrip().startswith(API_ERRORS)
 
 
 @dataclass(slots=True)
@@ -140,14 +162,18 @@ def _from_message(journal: Journal, record: Record, calls: dict[str, ToolCall]) 
     subagent = None
     if record.execution_id != journal.main_execution:
         subagent = record.execution_id.rpartition(".subagent.")[2]
+    large = _large_result(content)
+    if large is not None:
+        call = calls.setdefault(large["id"], ToolCall(large["id"], subagent=subagent))
+        call.results.append(Result(record, large["status"], None))
+        return
     for block in record.blocks:
         kind = block.get("type")
         identity = str(block.get("id") or block.get("tool_use_id") or f"#{record.index}")
         if kind == "tool_use":
             call = calls.setdefault(identity, ToolCall(identity))
             call.tool = str(block.get("tool_name") or block.get("name") or "")
-            given = block.get("input")
-            call.input = cast("Mapping[str, Any]", given) if isinstance(given, dict) else {}
+            call.input = mapping(block.get("input"))
             call.subagent, call.asked_in = subagent, record
         elif kind == "tool_result":
             call = calls.setdefault(identity, ToolCall(identity, subagent=subagent))
@@ -155,6 +181,13 @@ def _from_message(journal: Journal, record: Record, calls: dict[str, ToolCall]) 
 
 
 def _from_summary(record: Record, calls: dict[str, ToolCall]) -> None:
+    large = _large_summary(record.content)
+    if large is not None:
+        call = calls.setdefault(large["id"], ToolCall(large["id"]))
+        call.label, call.block_type = large["label"], large["block_type"]
+        call.subagent = large["parent"] or call.subagent
+        call.results.append(Result(record, large["status"], None))
+        return
     body = record.body
     parent = body.get("parent_id")
     for block in record.blocks:
@@ -165,6 +198,27 @@ def _from_summary(record: Record, calls: dict[str, ToolCall]) -> None:
         if isinstance(parent, str):
             call.subagent = parent
         call.results.append(Result(record, _status(block), block.get("content")))
+
+
+def _large_result(content: str) -> Mapping[str, str] | None:
+    """Return id and status of a large message that is one result, without parsing its text.
+
+    Inside JSON text a quote is always escaped, so an unescaped `"status": ` is no part of it.
+    """
+    if len(content) < LARGE_CHARACTERS or content.count('"type": "tool_') != 1:
+        return None
+    head, tail = _LARGE_RESULT_HEAD.match(content), _LARGE_RESULT_TAIL.search(content[-_TAIL:])
+    return head.groupdict() | tail.groupdict() if head and tail else None
+
+
+def _large_summary(content: str) -> Mapping[str, str] | None:
+    """Return what a large summary says beside its text, without parsing that."""
+    if len(content) < LARGE_CHARACTERS or content.count('"tool_use_id": "') != 1:
+        return None
+    head, tail = _LARGE_SUMMARY_HEAD.match(content), _LARGE_SUMMARY_TAIL.search(content[-_TAIL:])
+    if not head or not tail or "\\" in tail["label"]:
+        return None
+    return head.groupdict() | tail.groupdict("")
 
 
 def _status(block: Mapping[str, Any]) -> str:

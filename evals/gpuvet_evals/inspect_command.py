@@ -109,9 +109,11 @@ def _lines(run: Inspection) -> Iterator[str]:
     yield f"  grounding  {_listed(unsupported) or 'nothing unsupported'}"
     yield f"  leaks      {_listed(run.leaks.account_ids_in_answer) or 'no account id'}"
     yield f"  took       {metrics.runtime}, {metrics.cost}, context {metrics.context_utilization}"
-    unknown = sum(count for _, count in run.view.unknown_types)
-    malformed = run.view.malformed_records
-    yield f"  records    {metrics.records}, {unknown} of unknown type, {malformed} malformed"
+    unknown = sum(count for _, count in run.unknown_types)
+    yield (
+        f"  records    {metrics.records}, {unknown} of unknown type, "
+        f"{run.malformed_records} malformed"
+    )
 
 
 def _assertion_counts(run: Inspection) -> str:

@@ -8,7 +8,7 @@ from gpuvet_evals.answer import Answer, AnswerStatus, find_answer
 from gpuvet_evals.assertions.patterns import InProcess, Matcher, PatternScore, score_patterns
 from gpuvet_evals.audit.commands import Command
 from gpuvet_evals.audit.grounding import Grounding, Trace, grounding_of, trace_answer
-from gpuvet_evals.audit.leaks import Leaks, find_leaks
+from gpuvet_evals.audit.leaks import Leaks, find_leaks, scan_identifiers
 from gpuvet_evals.audit.read_only import (
     ReadOnly,
     executed_commands,
@@ -19,7 +19,7 @@ from gpuvet_evals.calls import ToolCall, hidden_errors, tool_calls
 from gpuvet_evals.evals_json import Assertion, Eval
 from gpuvet_evals.journal import Journal
 from gpuvet_evals.loads import SkillLoad, Trigger, TriggerVerdict, judge_trigger, skill_loads
-from gpuvet_evals.timing import RunMetrics, compaction_count, run_metrics
+from gpuvet_evals.timing import RunMetrics, compaction_count, ended_at, run_metrics
 from gpuvet_evals.untrusted import mask_secrets
 
 WITH_SKILL = "with_skill"
@@ -50,17 +50,14 @@ class CallView(Value):
 
 
 class JournalView(Value):
-    """What the journal holds, with the unknown counted."""
+    """What the journal holds: record types, calls, loads, commands."""
 
     record_types: tuple[tuple[str, int], ...]
-    unknown_types: tuple[tuple[str, int], ...]
-    malformed_records: int
     subagents: tuple[str, ...]
     calls: tuple[CallView, ...]
     skill_loads: tuple[SkillLoad, ...]
     executed: tuple[Command, ...]
     proposed: tuple[Command, ...]
-    compaction_count: int
 
 
 class Inspection(Value):
@@ -75,11 +72,16 @@ class Inspection(Value):
     scores: tuple[tuple[int, PatternScore], ...]
     read_only: ReadOnly
     leaks: Leaks
+    scan_findings: tuple[str, ...]  # of the whole journal; empty unless inspected in full
     traces: tuple[Trace, ...]
     grounding: Grounding
     hidden_errors: tuple[str, ...]
     metrics: RunMetrics
-    view: JournalView
+    ended_at: str | None
+    compaction_count: int
+    unknown_types: tuple[tuple[str, int], ...]
+    malformed_records: int
+    view: JournalView | None
 
     @property
     def counts_in_pass_rates(self) -> bool:
@@ -93,6 +95,7 @@ def inspect_journal(
     eval_: Eval | None,
     *,
     matcher: Matcher | None = None,
+    full: bool = True,
 ) -> Inspection:
     """Return all that can be said of one run without a judge.
 
@@ -101,6 +104,7 @@ def inspect_journal(
         identity: Which eval, iteration and side it is.
         eval_: Its definition, or None where it is not known.
         matcher: Applies the eval's patterns; by default in this process.
+        full: Also list calls and commands, and scan the whole journal for identifiers.
     """
     calls = tool_calls(journal)
     investigation = eval_.task_type == "investigation" if eval_ else None
@@ -126,11 +130,16 @@ def inspect_journal(
         scores=tuple(scores.items()),
         read_only=judge_read_only(journal, calls, shown),
         leaks=find_leaks(journal, shown, counted_by_pattern=_counts_digits(assertions)),
+        scan_findings=tuple(scan_identifiers(journal.raw)) if full else (),
         traces=traces,
         grounding=grounding_of(traces),
         hidden_errors=tuple(hidden_errors(calls)),
         metrics=run_metrics(journal),
-        view=_view(journal, calls, loads, shown),
+        ended_at=ended_at(journal),
+        compaction_count=compaction_count(journal),
+        unknown_types=tuple(journal.unknown_types.items()),
+        malformed_records=journal.malformed,
+        view=_view(journal, calls, loads, shown) if full else None,
     )
 
 
@@ -158,16 +167,25 @@ def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, A
         "assertions": _assertions_json(inspection),
         "assertions_apply_to": answer.applies_to,
         "read_only": inspection.read_only.model_dump(mode="json", by_alias=True),
-        "leaks": inspection.leaks.model_dump(mode="json"),
+        "leaks": {
+            **inspection.leaks.model_dump(mode="json"),
+            "identifier_scan_findings": list(inspection.scan_findings),
+        },
         "grounding": inspection.grounding.model_dump(mode="json"),
         "api_errors_reported_as_success": list(inspection.hidden_errors),
         "metrics": inspection.metrics.model_dump(mode="json"),
     }
     if inspection.trigger.verdict is TriggerVerdict.CONTAMINATED:
         shown["contamination"] = CONTAMINATED
-    if full:
+    if full and inspection.view is not None:
         shown["traces"] = [t.model_dump(mode="json") for t in inspection.traces]
-        shown["journal"] = _view_json(inspection.view)
+        shown["journal"] = {
+            **inspection.view.model_dump(mode="json"),
+            "record_types": dict(inspection.view.record_types),
+            "unknown_types": dict(inspection.unknown_types),
+            "malformed_records": inspection.malformed_records,
+            "compaction_count": inspection.compaction_count,
+        }
     return shown
 
 
@@ -209,8 +227,6 @@ def _view(
 ) -> JournalView:
     return JournalView(
         record_types=tuple(journal.types.items()),
-        unknown_types=tuple(journal.unknown_types.items()),
-        malformed_records=journal.malformed,
         subagents=journal.subagents,
         calls=tuple(
             CallView(
@@ -226,12 +242,4 @@ def _view(
         skill_loads=loads,
         executed=tuple(executed_commands(calls)),
         proposed=tuple(proposed_commands(journal, answer)),
-        compaction_count=compaction_count(journal),
     )
-
-
-def _view_json(view: JournalView) -> dict[str, Any]:
-    shown = view.model_dump(mode="json")
-    shown["record_types"] = dict(view.record_types)
-    shown["unknown_types"] = dict(view.unknown_types)
-    return shown

@@ -44,6 +44,7 @@ INVESTIGATION_TYPES = frozenset(
         "mitigation_summary_md",
     }
 )
+_HEAD = 160  # characters in which id and role stand
 _SUBAGENT = ".subagent."  # <main execution>.subagent.<task id>
 
 
@@ -77,9 +78,13 @@ class Record:
 
     @property
     def role(self) -> str:
-        """`user`, `assistant` or empty."""
-        role = self.body.get("role")
-        return role if isinstance(role, str) else ""
+        """`user`, `assistant` or empty; read off the head where it stands before the content."""
+        head = self.content[:_HEAD].partition('"content"')[0]
+        for role in ("user", "assistant"):
+            if f'"role": "{role}"' in head:
+                return role
+        written = self.body.get("role")
+        return written if isinstance(written, str) else ""
 
     @property
     def blocks(self) -> list[Mapping[str, Any]]:
@@ -114,6 +119,11 @@ class Journal:
     def main(self) -> tuple[Record, ...]:
         """The records of the main execution, in file order."""
         return tuple(r for r in self.records if r.execution_id == self.main_execution)
+
+    @cached_property
+    def raw(self) -> str:
+        """The contents of all records as written, joined by line ends; made for searching."""
+        return "\n".join(record.content for record in self.records)
 
     @cached_property
     def types(self) -> Mapping[str, int]:

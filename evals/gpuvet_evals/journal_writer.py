@@ -36,7 +36,7 @@ class JournalWriter:
             {
                 "agentSpaceId": self.space,
                 "executionId": f"{self.execution}{suffix}",
-                "recordId": str(uuid5(_NAMES, f"{self._name}/{len(self.entries)}")),
+                "recordId": self._next_id,
                 "content": content if isinstance(content, str) else json.dumps(content),
                 "createdAt": self._time.isoformat(timespec="microseconds"),
                 "recordType": kind,
@@ -80,7 +80,13 @@ class JournalWriter:
         """Add a summary: all that chat records of a subagent's call."""
         content = [{"text": text}]
         result = {"type": "tool_result", "tool_use_id": call, "status": status, "content": content}
-        body: dict[str, Any] = {"block_type": block_type, "content": [result], "label": label}
+        body: dict[str, Any] = {
+            "id": self._next_id,
+            "role": "assistant",
+            "block_type": block_type,
+            "content": [result],
+            "label": label,
+        }
         return self.record("tool_summary", body | ({"parent_id": subagent} if subagent else {}))
 
     def used(self, percent: float, **more: object) -> Self:
@@ -92,7 +98,8 @@ class JournalWriter:
         """Add the final answer: the message and the final_response that repeats it."""
         self.say(text)
         block = {"type": "text", "text": text}
-        return self.record("final_response", {"role": "assistant", "content": [block]})
+        body = {"id": self._next_id, "role": "assistant", "content": [block]}
+        return self.record("final_response", body)
 
     def text(self) -> str:
         """Return the journal as the file's text."""
@@ -102,6 +109,10 @@ class JournalWriter:
         """Return the journal as a reader sees it."""
         return read_journal(self.text())
 
+    @property
+    def _next_id(self) -> str:
+        return str(uuid5(_NAMES, f"{self._name}/{len(self.entries)}"))
+
     def _message(self, role: str, blocks: Sequence[Mapping[str, Any]]) -> Self:
-        body = {"role": role, "content": blocks, "created_at": None}
+        body = {"id": self._next_id, "role": role, "content": blocks, "created_at": None}
         return self.record("message", body)

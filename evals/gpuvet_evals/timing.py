@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 from gpuvet.model.base import Value
@@ -44,6 +45,14 @@ def run_metrics(journal: Journal) -> RunMetrics:
         context_utilization=_context(journal),
         records=len(journal.records),
     )
+
+
+def ended_at(journal: Journal) -> str | None:
+    """Return when the last main record was written, in UTC with a Z; None where nothing tells."""
+    for record in reversed(journal.main):
+        if (time := record.time) is not None:
+            return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return None
 
 
 def compaction_count(journal: Journal) -> int:

@@ -5,7 +5,7 @@ occurs in a tool result or in the prompt: 1,874 and 1874.0 are the same, 96.4 an
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,6 +22,9 @@ class Backing(StrEnum):
     SECOND_HAND = "second_hand"  # only a model's report of a result: a distill, a subagent
     LOST = "lost"  # not in the journal, which leaves out the end of a large result
     UNSUPPORTED = "unsupported"
+
+
+_ORDER = {backing: place for place, backing in enumerate(Backing)}
 
 
 class Trace(Value):
@@ -83,7 +86,9 @@ _NAME = re.compile(
     r"|\bv\d+(?:\.\d+)+\b"
 )
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w*[-_/]\w*[A-Za-z])")
-_HAS_DIGITS = re.compile(r"\d{2}")
+_TAIL = re.compile(r"(?:\.(\d+))?(?!\d|,\d{3}|\.\d)")
+_DIGITS = re.compile(r"\d+")
+_TWO_DIGITS = re.compile(r"\d{2}")
 _LARGE_RESULT = "## Large Tool Result"
 
 
@@ -120,45 +125,83 @@ class _Figure:
 
 
 def _figures(answer: str) -> Iterator[_Figure]:
-    """Yield ids, then names, then what is left of numbers, each value once."""
-    rest = answer
+    """Yield ids, names and numbers, each value once, in reading order within a stretch."""
     seen: set[str] = set()
+    for start, end in _stretches(answer):
+        for figure in _figures_of(answer[start:end], start):
+            if figure.shown not in seen:
+                seen.add(figure.shown)
+                yield figure
+
+
+def _stretches(answer: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of words with digits and their neighbours: nothing else can hold a figure."""
+    start, end = 0, -1
+    for match in _DIGITS.finditer(answer):
+        if match.start() < end:
+            continue
+        left, right = _word_before(answer, match.start()), _word_after(answer, match.end())
+        if left > end:
+            if end >= 0:
+                yield start, end
+            start = left
+        end = right
+    if end >= 0:
+        yield start, end
+
+
+def _word_before(text: str, at: int) -> int:
+    """Return where the word before the one at `at` starts, on the same line."""
+    line = text.rfind("\n", 0, at) + 1
+    own = text.rfind(" ", line, at)
+    return max(line, text.rfind(" ", line, own) + 1) if own > line else line
+
+
+def _word_after(text: str, at: int) -> int:
+    """Return where the word after the one at `at` ends, on the same line."""
+    line = text.find("\n", at)
+    line = len(text) if line < 0 else line
+    own = text.find(" ", at, line)
+    following = text.find(" ", own + 1, line) if own >= 0 else -1
+    return following if following >= 0 else line
+
+
+def _figures_of(rest: str, offset: int) -> Iterator[_Figure]:
+    """Yield ids, then names, then what is left of numbers."""
     for kind, pattern in (("id", _ID), ("", _TIMES), ("name", _NAME), ("number", _NUMBER)):
+        spans: list[tuple[int, int]] = []
         for match in pattern.finditer(rest):
-            shown = match[0].strip()
-            if not kind or shown in seen:
-                continue
-            if kind == "number" and not _HAS_DIGITS.search(shown.replace(".", "").replace(",", "")):
-                continue
-            if kind == "name" and not _HAS_DIGITS.search(shown):
-                continue
-            seen.add(shown)
-            yield _Figure(shown, kind, match.start())
-        if kind != "number":
-            rest = pattern.sub(lambda m: " " * len(m[0]), rest)
+            spans.append(match.span())
+            if kind and _is_figure(kind, match[0]):
+                yield _Figure(match[0], kind, offset + match.start())
+        for start, end in spans:
+            rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
+
+
+def _is_figure(kind: str, shown: str) -> bool:
+    """Ids always; of names and numbers those with two digits or more."""
+    if kind == "number":
+        return len(shown.replace(".", "").replace(",", "")) > 1
+    return kind == "id" or _TWO_DIGITS.search(shown) is not None
 
 
 def _sources(journal: Journal, calls: Sequence[ToolCall]) -> list[_Source]:
+    """Return what can back a figure, best first."""
     sources: list[_Source] = []
     for call in calls:
         backing = _backing_of(call)
-        sources.extend(
-            _Source(backing, result.record.record_id, result.record.content, result)
-            for result in call.results
-        )
+        # A summary and the result after it say the same, but for skills, where it says "Done".
+        results = call.results if call.block_type == "load_skill" else call.results[:1]
+        sources.extend(_Source(backing, r.record.record_id, r.record.content, r) for r in results)
     for record in journal.records:
-        if (
-            record.kind == "message"
-            and record.role == "user"
-            and '"tool_result"' not in record.content
-        ):
-            sources.append(_Source(Backing.PROMPT, record.record_id, record.content, record))
+        if record.kind == "message":
+            if '"tool_result"' not in record.content and record.role == "user":
+                sources.append(_Source(Backing.PROMPT, record.record_id, record.content, record))
         elif record.kind in {"finding", "symptom", "ui_investigation_summary"}:
             sources.append(
                 _Source(Backing.SECOND_HAND, record.record_id, record.content, record.content)
             )
-    order = list(Backing)
-    return sorted(sources, key=lambda source: order.index(source.backing))
+    return sorted(sources, key=lambda source: _ORDER[source.backing])
 
 
 def _backing_of(call: ToolCall) -> Backing:
@@ -171,7 +214,8 @@ def _backing_of(call: ToolCall) -> Backing:
 
 
 def _trace(figure: _Figure, sources: Sequence[_Source], *, lossy: bool) -> Trace:
-    found = next((s for s in sources if _occurs(figure, s)), None)
+    find = _value_finder(figure.shown) if figure.kind == "number" else _name_finder(figure.shown)
+    found = next((source for source in sources if find(source)), None)
     missing = Backing.LOST if lossy else Backing.UNSUPPORTED
     return Trace(
         shown=figure.shown,
@@ -182,32 +226,58 @@ def _trace(figure: _Figure, sources: Sequence[_Source], *, lossy: bool) -> Trace
     )
 
 
-def _occurs(figure: _Figure, source: _Source) -> bool:
-    if figure.kind != "number":
-        needle = figure.shown
-        return needle in source.raw and _whole(needle, source.text)
-    plain = figure.shown.replace(",", "")
-    whole = plain.partition(".")[0]
-    grouped = f"{int(whole):,}"
-    if whole not in source.raw and grouped not in source.raw:
-        return False
-    pattern = _value_pattern(plain)
-    return pattern.search(source.text) is not None
+# The finders ask the raw form first, which needs no decoding.
+def _name_finder(name: str) -> Callable[[_Source], bool]:
+    return lambda source: name in source.raw and _holds_name(source.text, name)
 
 
-def _whole(name: str, text: str) -> bool:
-    """Whether a name stands in the text and not as a part of a longer word."""
-    return re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text) is not None
-
-
-def _value_pattern(plain: str) -> re.Pattern[str]:
-    """Return what matches the same value: grouped or not, with or without zero decimals."""
-    whole, _, decimals = plain.partition(".")
-    forms = {re.escape(whole), re.escape(f"{int(whole):,}")}
+def _value_finder(shown: str) -> Callable[[_Source], bool]:
+    whole, _, decimals = shown.replace(",", "").partition(".")
     kept = decimals.rstrip("0")
-    tail = rf"\.{kept}0*" if kept else r"(?:\.0+)?"
-    return re.compile(rf"(?<![\w.,]){_either(forms)}{tail}(?!\d|[.,]\d)")
+    grouped = f"{int(whole):,}"
+    if grouped == whole:
+        return lambda source: whole in source.raw and _holds_value(source.text, whole, kept)
+    return lambda source: (
+        (whole in source.raw and _holds_value(source.text, whole, kept))
+        or (grouped in source.raw and _holds_value(source.text, grouped, kept))
+    )
 
 
-def _either(forms: set[str]) -> str:
-    return f"(?:{'|'.join(sorted(forms))})"
+def _holds_name(text: str, name: str) -> bool:
+    """Whether a name stands in the text and not as a part of a longer word."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _is_word(text[at - 1 : at]) and not _is_word(text[end : end + 1]):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _holds_value(text: str, whole: str, decimals: str) -> bool:
+    """Whether a number of this value stands in the text; `decimals` has no trailing zeros."""
+    at = text.find(whole)
+    while at >= 0:
+        before = text[at - 1 : at]
+        starts = not (_is_word(before) or before in {".", ","}) or _ends_a_list(text, at)
+        if starts and _decimals_at(text, at + len(whole)) == decimals:
+            return True
+        at = text.find(whole, at + 1)
+    return False
+
+
+def _ends_a_list(text: str, at: int) -> bool:
+    """Whether the comma or stop before a number follows no digit, so that it is punctuation."""
+    return text[at - 1 : at] in {".", ","} and not text[at - 2 : at - 1].isdigit()
+
+
+def _decimals_at(text: str, at: int) -> str | None:
+    """Return the decimals after a whole part, without trailing zeros; None inside a number."""
+    match = _TAIL.match(text, at)
+    if match is None:
+        return None
+    return (match[1] or "").rstrip("0")
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -4,7 +4,7 @@ Twelve digits alone prove nothing: most such runs are date stamps, decimals or c
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 from gpuvet.model.base import Value
@@ -25,16 +25,18 @@ ALLOWED_INSTANCES = frozenset(
     }
 )  # fmt: skip
 _TWELVE = re.compile(r"(?<!\d)\d{12}(?!\d)")
-_ARN = re.compile(r"arn:aws[a-z-]*:[^:\s\"\\]*:[^:\s\"\\]*:(\d{12})(?!\d)")
-# Ways in which a text names an account: what it must hold at all, the digits as group 1, the
-# proof. JSON may be nested in JSON text, so quotes may carry backslashes.
+# Ways in which a text names an account, the digits as group 1, and the proof that is. Each begins
+# with plain characters, which the expression engine finds fast. JSON may be nested in JSON text,
+# so quotes may carry backslashes.
 _PROOFS = (
-    ('"', re.compile(r'\{\s*\\*"(\d{12})\\*":'), "key of a result"),
-    ("ccount", re.compile(r'(?i)account_?id\\*"\s*:\s*\\*"(\d{12})(?!\d)'), "an account id field"),
-    ("wner", re.compile(r'(?i)owner_?id\\*"\s*:\s*\\*"(\d{12})(?!\d)'), "an owner id field"),
-    ("ccount ", re.compile(r"(?i)\baccount (\d{12})(?!\d)"), "named as an account"),
+    (re.compile(r'arn:aws[a-z-]*:[^:\s"\\]*:[^:\s"\\]*:(\d{12})(?!\d)'), "5th field of an ARN"),
+    (re.compile(r'\{(?:\s|\\+n)*\\*"(\d{12})\\*"\s*:'), "key of a result"),
+    (re.compile(r'\},(?:\s|\\+n)*\\*"(\d{12})\\*"\s*:'), "key of a result"),
+    (re.compile(r'ccount_?[iI][dD]\\*"\s*:\s*\\*"(\d{12})(?!\d)'), "an account id field"),
+    (re.compile(r'wner_?[iI]d\\*"\s*:\s*\\*"(\d{12})(?!\d)'), "an owner id field"),
+    (re.compile(r"ccount (\d{12})(?!\d)"), "named as an account"),
 )
-_INSTANCE = re.compile(r"i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9a-f-])")
+_INSTANCE = re.compile(r"i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9a-zA-Z-])")
 _NAMES = (
     ("user name", re.compile(r":(?:user|assumed-role)/([A-Za-z0-9+=,.@_/-]+)")),
     ("user name", re.compile(r'(?i)"user_?name\\*"\s*:\s*\\*"([^"\\]{1,64})')),
@@ -47,10 +49,9 @@ _NAMES = (
 
 
 class Leaks(Value):
-    """What the results list of leaks."""
+    """What the results list of the answer's leaks."""
 
     account_ids_in_answer: tuple[str, ...]
-    identifier_scan_findings: tuple[str, ...]
     twelve_digit_not_accounts: tuple[str, ...]
 
 
@@ -64,19 +65,18 @@ class LeakFinding(Value):
 
 
 def find_leaks(journal: Journal, answer: str, *, counted_by_pattern: bool) -> Leaks:
-    """Return what leaks.
+    """Return what the answer gives away.
 
     Args:
         journal: The run, whose results prove which digits are accounts.
         answer: The answer's text.
         counted_by_pattern: Whether an absent-pattern of the eval matches a plain run of 12 digits.
     """
-    proved = proved_accounts(journal, answer)
     shown = dict.fromkeys(_TWELVE.findall(answer))
+    proved = proved_accounts(answer, journal.raw) if shown else {}
     tail = "; the absent-regex counts it" if counted_by_pattern else ""
     return Leaks(
         account_ids_in_answer=tuple(d for d in shown if d in proved),
-        identifier_scan_findings=tuple(scan_identifiers(journal, answer, proved)),
         twelve_digit_not_accounts=tuple(
             f"{d}: 12 digits but {_other_reading(d, answer)}, not an account{tail}"
             for d in shown
@@ -85,44 +85,29 @@ def find_leaks(journal: Journal, answer: str, *, counted_by_pattern: bool) -> Le
     )
 
 
-def proved_accounts(journal: Journal, answer: str) -> dict[str, str]:
-    """Return the runs of 12 digits that are accounts, each with its proof."""
+def proved_accounts(*texts: str) -> dict[str, str]:
+    """Return the runs of 12 digits that some text proves to be accounts, each with its proof."""
     proved: dict[str, str] = {}
-    texts = (answer, *(record.content for record in journal.records))
     for text in texts:
-        if "arn:aws" in text:
-            for match in _ARN.finditer(text):
-                proved.setdefault(match[1], "5th field of an ARN")
-        for hint, pattern, why in _PROOFS:
-            if hint in text:
-                for match in pattern.finditer(text):
-                    proved.setdefault(match[1], why)
+        for pattern, why in _PROOFS:
+            for match in pattern.finditer(text):
+                proved.setdefault(match[1], why)
     return proved
 
 
-def scan_identifiers(
-    journal: Journal, answer: str, proved: Sequence[str] | dict[str, str]
-) -> Iterator[str]:
-    """Yield what the publisher's scan would report of the journal's lines and the answer."""
-    seen: set[str] = set()
-    for account in proved:
-        if account not in ALLOWED_ACCOUNTS:
-            yield f"account {account}"
-    for text in (answer, *(record.content for record in journal.records)):
-        at = text.find("i-")
-        while at >= 0:
-            match = _INSTANCE.match(text, at)
-            if match and match[0] not in seen and (at == 0 or not text[at - 1].isalnum()):
-                seen.add(match[0])
-                if match[0] not in ALLOWED_INSTANCES:
-                    yield f"instance {match[0]}"
-            at = text.find("i-", at + 2)
+def scan_identifiers(text: str) -> Iterator[str]:
+    """Yield what the publisher's scan would report of a file's text, each once, sorted."""
+    for account in sorted(set(proved_accounts(text)) - ALLOWED_ACCOUNTS):
+        yield f"account {account}"
+    for instance in sorted(set(_INSTANCE.findall(text)) - ALLOWED_INSTANCES):
+        if re.search(rf"(?<![0-9A-Za-z]){instance}", text):  # and not the end of an ami-…
+            yield f"instance {instance}"
 
 
 def leak_findings(journal: Journal, text: str) -> Iterator[LeakFinding]:
     """Yield everything of an account that shows in a text, each once."""
     seen: set[tuple[str, str]] = set()
-    proved = proved_accounts(journal, text)
+    proved = proved_accounts(text, journal.raw)
     for finding in _all_findings(text, proved):
         if (finding.kind, finding.shown) not in seen:
             seen.add((finding.kind, finding.shown))
@@ -134,7 +119,7 @@ def _all_findings(text: str, proved: dict[str, str]) -> Iterator[LeakFinding]:
         if digits in proved:
             yield LeakFinding(kind="account", shown=digits, proof=proved[digits],
                               documentation=digits in ALLOWED_ACCOUNTS)  # fmt: skip
-    for match in _INSTANCE.finditer(text):
+    for match in re.finditer(rf"(?<![0-9A-Za-z]){_INSTANCE.pattern}", text):
         yield LeakFinding(kind="instance", shown=match[0], proof="form of an EC2 instance id",
                           documentation=match[0] in ALLOWED_INSTANCES)  # fmt: skip
     for kind, pattern in _NAMES:

@@ -83,6 +83,9 @@ _CHANGING_RESULTS = (
     ("Command", "CommandId"), ("FailedEntries",), ("Return",), ("UnprocessedItems",),
     ("AdministrativeActions",), ("update",), ("ReservationId", "Instances"), ("Unsuccessful",),
 )  # fmt: skip
+# An object whose own first keys, or those of its first account, are of such a row.
+_CHANGING_KEYS = "|".join(sorted({row[0] for row in _CHANGING_RESULTS}))
+_CHANGING_HEAD = re.compile(r"\{[^{]{0,200}(?:\{[^{]{0,400})?" + f'"(?:{_CHANGING_KEYS})"')
 
 
 def judge_read_only(journal: Journal, calls: Sequence[ToolCall], answer: str) -> ReadOnly:
@@ -177,9 +180,7 @@ def _suspected(call: ToolCall) -> InferredMutation | None:
 def _result_signs(call: ToolCall) -> Iterator[str]:
     for result in call.results:
         text = result.text.lstrip()
-        if call.block_type == "run_subagent" or not text.startswith("{"):
-            continue
-        if not any(f'"{row[0]}"' in text for row in _CHANGING_RESULTS):
+        if call.block_type == "run_subagent" or not _CHANGING_HEAD.match(text):
             continue
         for reply in _replies(text):
             for row in _CHANGING_RESULTS:

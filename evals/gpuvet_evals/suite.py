@@ -1,0 +1,197 @@
+"""The tree of a suite on disk: lay out, grade every journal, read the results back.
+
+`<evals>/functional/v<N>/iteration-<i>/<eval>/<side>/functional-tests-results.json` beside
+`outputs/journal_records.json`. A journal that cannot be read costs only its own run.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from gpuvet.model.base import Value
+from gpuvet_evals.assertions.patterns import Matcher
+from gpuvet_evals.errors import UnreadableJournal, UnreadableTree
+from gpuvet_evals.evals_json import EvalSet
+from gpuvet_evals.grade import broken_results, run_results
+from gpuvet_evals.inspect_command import load_journal
+from gpuvet_evals.inspection import RunIdentity, inspect_journal
+from gpuvet_evals.journal import mapping
+from gpuvet_evals.json_text import write_json
+from gpuvet_evals.locate import JOURNAL_NAME, RunPlace, identify, places_under
+from gpuvet_evals.runs import Run, read_run
+
+RESULTS_NAME = "functional-tests-results.json"
+_VERSION = re.compile(r"v(\d+)")
+_FOLDER = re.compile(r"[A-Za-z0-9._-]{1,128}")
+Progress = Callable[[int, int, int], None]  # done, total, broken
+
+
+class GradedSuite(Value):
+    """What grading a tree gave."""
+
+    version_folder: Path
+    runs: tuple[Run, ...]
+    broken: tuple[tuple[str, str], ...]  # case and why
+
+
+def lay_out(source: Path, version_folder: Path, evals: EvalSet | None) -> int:
+    """Copy journals of a suite, or of loose cases, into a version's tree; return how many.
+
+    Raises:
+        UnreadableTree: A case names no eval, or a name that is no folder name.
+    """
+    count = 0
+    for place in places_under(source):
+        identity = _identity(place, evals)
+        folder = run_folder(version_folder, identity) / "outputs"
+        folder.mkdir(parents=True, exist_ok=True)
+        if place.journal.is_file():
+            shutil.copyfile(place.journal, folder / JOURNAL_NAME)
+        count += 1
+    return count
+
+
+def run_folder(version_folder: Path, identity: RunIdentity) -> Path:
+    """Return the folder of one run in a version's tree.
+
+    Raises:
+        UnreadableTree: The eval is not known, or its id is no folder name.
+    """
+    eval_id = identity.eval_id
+    if eval_id is None or not _FOLDER.fullmatch(eval_id) or set(eval_id) == {"."}:
+        raise UnreadableTree(
+            f"case {identity.case!r} belongs to eval {eval_id!r}, which is no folder name"
+        )
+    return version_folder / f"iteration-{identity.iteration}" / eval_id / identity.run_type
+
+
+def version_folder(path: Path) -> Path:
+    """Return the version a path means: itself, or the last of an evals folder.
+
+    Raises:
+        UnreadableTree: There is none.
+    """
+    if _VERSION.fullmatch(path.name) and path.is_dir():
+        return path
+    for parent in (path, path / "functional", path / "evals" / "functional"):
+        versions = versions_in(parent)
+        if versions:
+            return versions[-1]
+    if any(path.glob("iteration-*")):
+        return path
+    raise UnreadableTree(
+        f"no version at {str(path)!r}; give functional/v<N> or the folder above functional"
+    )
+
+
+def versions_in(parent: Path) -> list[Path]:
+    """Return the `v<N>` folders of a folder, by number."""
+    if not parent.is_dir():
+        return []
+    found = [(int(m[1]), p) for p in parent.iterdir() if (m := _VERSION.fullmatch(p.name))]
+    return [path for _, path in sorted(found) if path.is_dir()]
+
+
+def grade_tree(
+    folder: Path,
+    evals: EvalSet,
+    *,
+    matcher: Matcher | None = None,
+    progress: Progress | None = None,
+) -> GradedSuite:
+    """Grade every journal of a version and write its results file.
+
+    Args:
+        folder: The version's folder.
+        evals: The definitions that were run.
+        matcher: Applies the patterns; by default in this process.
+        progress: Told after each run: done, total, broken.
+    """
+    places = places_under(folder)
+    runs: list[Run] = []
+    broken: list[tuple[str, str]] = []
+    for place in places:
+        identity = identify_in(place, evals)
+        results, error = _grade(place, identity, evals, folder.name, matcher)
+        if error is not None:
+            broken.append((place.case, error))
+        write_json(place.folder / RESULTS_NAME, results)
+        runs.append(read_run(results))
+        if progress is not None:
+            progress(len(runs), len(places), len(broken))
+    return GradedSuite(version_folder=folder, runs=tuple(runs), broken=tuple(broken))
+
+
+def read_results(folder: Path) -> tuple[Run, ...]:
+    """Return the runs of a version whose results are on disk, ours or the publisher's.
+
+    Raises:
+        UnreadableTree: There is none.
+    """
+    runs = tuple(_read(path) for path in sorted(folder.glob(f"iteration-*/*/*/{RESULTS_NAME}")))
+    if not runs:
+        raise UnreadableTree(f"no {RESULTS_NAME} under {str(folder)!r}; grade it first")
+    return sort_runs(runs)
+
+
+def sort_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Return runs in the order of reports: eval, iteration, side."""
+    return tuple(sorted(runs, key=lambda run: (run.eval_id, run.iteration, run.side)))
+
+
+def identify_in(place: RunPlace, evals: EvalSet) -> RunIdentity:
+    """Return which run a place of a tree holds, without reading its journal."""
+    return RunIdentity(
+        case=place.case,
+        skill_name=evals.skill_name,
+        eval_id=place.eval_id,
+        iteration=place.iteration or 1,
+        run_type=place.run_type or "with_skill",
+    )
+
+
+def _grade(
+    place: RunPlace, identity: RunIdentity, evals: EvalSet, version: str, matcher: Matcher | None
+) -> tuple[dict[str, object], str | None]:
+    try:
+        journal = load_journal(place)
+    except UnreadableJournal as error:
+        return broken_results(identity, version, str(error)), str(error)
+    eval_ = evals.find(identity.eval_id) if identity.eval_id else None
+    run = inspect_journal(journal, identity, eval_, matcher=matcher, full=False)
+    return run_results(run, version), None
+
+
+def _identity(place: RunPlace, evals: EvalSet | None) -> RunIdentity:
+    if place.eval_id is not None or evals is None:
+        return identify_in(place, evals or EvalSet(skill_name=None, evals=()))
+    return identify(place, load_journal(place), evals)
+
+
+def _read(path: Path) -> Run:
+    try:
+        results: object = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        results = {}
+    side, eval_folder, iteration = path.parent, path.parent.parent, path.parent.parent.parent
+    placed = {
+        "eval_id": eval_folder.name,
+        "run_type": side.name,
+        "iteration": int(iteration.name.rpartition("-")[2]),
+    }
+    fields = dict(mapping(results))
+    if not fields:
+        fields = {"success": False, "error": "the results file cannot be read"}
+    return read_run({**fields, **placed})
+
+
+def shown_progress(total: int) -> Sequence[int]:
+    """Return after how many runs to say so: every tenth part, and the last."""
+    return sorted({max(1, total * part // 10) for part in range(1, 11)})
+
+
+def iterations_of(runs: Iterable[Run]) -> Iterator[int]:
+    """Yield each iteration once, in order."""
+    yield from sorted({run.iteration for run in runs})
