@@ -1,0 +1,85 @@
+"""What a check says: severity, status, finding, and the edit that would mend it."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from gpuvet.model.base import Value
+
+
+class Severity(StrEnum):
+    """How sure and how bad, strongest first."""
+
+    ERROR = "error"  # refused, or cannot do its work
+    WARNING = "warning"  # likely a mistake
+    ADVICE = "advice"  # worth knowing; never fails a run
+
+
+class CheckStatus(StrEnum):
+    """What a preflight or audit check came to (contracts §1)."""
+
+    PASS = "PASS"  # noqa: S105  (a status, not a password)
+    RISK = "RISK"
+    FAIL = "FAIL"
+    UNVERIFIED = "UNVERIFIED"
+    NEEDS_INPUT = "NEEDS_INPUT"
+    NOT_CHECKED = "NOT_CHECKED"
+    NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+class Edit(Value):
+    """One replacement in a file's text; offsets count characters from 0, end excluded."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Finding(Value):
+    """One fault of one place in a file (contracts §3, `spec check`)."""
+
+    code: str
+    severity: Severity
+    file: str
+    line: int  # from 1; 0 where the whole file is meant
+    column: int
+    path: str  # e.g. spec.replicaSpecs[0].replicas
+    message: str  # what is there
+    why: str  # what it leads to
+    fix: str  # what to write instead
+    source: str  # who says so
+    end_line: int = Field(default=0, exclude=True)
+    end_column: int = Field(default=0, exclude=True)
+    edits: tuple[Edit, ...] = Field(default=(), exclude=True)  # empty: not mechanical
+
+
+class Suppressed(Value):
+    """A finding that a comment in the file turned off, and the reason given there."""
+
+    code: str
+    line: int
+    path: str
+    reason: str
+
+
+class SkippedDocument(Value):
+    """A document that is not judged, by name."""
+
+    line: int
+    name: str
+    why: str
+
+
+class SpecReport(Value):
+    """All that `spec check` says of one file."""
+
+    file: str
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+    skipped: tuple[SkippedDocument, ...] = ()
+    jobs: int = 0  # HyperPodPyTorchJob documents judged
+    monitors: int = 0  # log monitor rules judged
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings have this severity."""
+        return sum(finding.severity is severity for finding in self.findings)
