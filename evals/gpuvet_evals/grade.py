@@ -105,7 +105,7 @@ def _assertions(run: Inspection, extra: Sequence[dict[str, Any]]) -> dict[str, A
     scores = dict(run.scores) if answered else {}
     rows = [_row(run, a, scores.get(i)) for i, a in enumerate(run.assertions or ())]
     rows += [row for row in extra if answered]
-    return {"assertion_results": rows, "summary": _summary(rows)}
+    return {"assertion_results": rows, "summary": summary_of(rows)}
 
 
 def _row(run: Inspection, assertion: Assertion, score: PatternScore | None) -> dict[str, Any]:
@@ -126,7 +126,8 @@ def _no_answer(run: Inspection) -> str:
     return NO_ASSERTION_CHECKED if chat else run.answer.published_error or NO_ASSERTION_CHECKED
 
 
-def _summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the counts under a list of assertion results; the rate leaves undecided ones out."""
     passed = sum(row["passed"] is True for row in rows)
     failed = sum(row["passed"] is False for row in rows)
     unjudged = sum(row.get("error") == UNJUDGED for row in rows)

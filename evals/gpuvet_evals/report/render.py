@@ -1,0 +1,43 @@
+"""Pages to text: benchmark.md and one self-contained benchmark.html."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from gpuvet_evals.report.page import Page, bounds_text, difference_text, percent, rate_text
+from gpuvet_evals.untrusted import code_span
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def markdown(page: Page) -> str:
+    """Return the report for a pull request: figures, flips, runs; no answers."""
+    return (
+        f"{_environment(escape=False).get_template('benchmark.md.j2').render(page=page).strip()}\n"
+    )
+
+
+def html(page: Page) -> str:
+    """Return the report as one file: no script, no link to elsewhere, everything escaped."""
+    return (
+        f"{_environment(escape=True).get_template('benchmark.html.j2').render(page=page).strip()}\n"
+    )
+
+
+def _environment(*, escape: bool) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        autoescape=escape,  # noqa: S701 - off for Markdown alone, where code spans do it
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+    environment.filters.update(
+        bounds=bounds_text,
+        code=code_span,
+        difference=difference_text,
+        percent=percent,
+        rate=rate_text,
+    )
+    return environment
