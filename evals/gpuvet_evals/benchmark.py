@@ -7,6 +7,7 @@ from typing import Any
 from gpuvet.model.base import Value
 from gpuvet_evals.compare import Comparison, Difference, Finding, compare
 from gpuvet_evals.inspection import WITH_SKILL, WITHOUT_SKILL
+from gpuvet_evals.json_text import rounded
 from gpuvet_evals.loads import TriggerVerdict
 from gpuvet_evals.rates import SideRates, TriggerQuality, side_rates, trigger_quality
 from gpuvet_evals.runs import Run
@@ -107,17 +108,22 @@ def benchmark_json(result: Benchmark) -> dict[str, Any]:
             "not_waited": len(result.runs),
         },
         "evals": {eval_id: _eval_json(runs) for eval_id, runs in sorted(by_eval.items())},
-        "gpuvet": {
-            "rates": [_rates_json(rates) for rates in result.rates],
-            "trigger": result.trigger.model_dump(mode="json"),
-            "audits": [
-                {**audits.model_dump(mode="json"), "read_only": dict(audits.read_only)}
-                for audits in result.audits
-            ],
-            "with_against_without": _comparison_json(result.sides),
-            "against_version": _comparison_json(result.versions) if result.versions else None,
-        },
+        "gpuvet": _ours(result),
     }
+
+
+def _ours(result: Benchmark) -> dict[str, Any]:
+    shown = {
+        "rates": [_rates_json(rates) for rates in result.rates],
+        "trigger": result.trigger.model_dump(mode="json"),
+        "audits": [
+            {**audits.model_dump(mode="json"), "read_only": dict(audits.read_only)}
+            for audits in result.audits
+        ],
+        "with_against_without": _comparison_json(result.sides),
+        "against_version": _comparison_json(result.versions) if result.versions else None,
+    }
+    return {key: rounded(value) for key, value in shown.items()}
 
 
 def _rates_json(rates: SideRates) -> dict[str, Any]:

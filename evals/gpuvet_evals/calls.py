@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from gpuvet_evals.journal import Journal, Record, mapping, mappings
 
@@ -16,23 +16,20 @@ SUBAGENT_TOOLS = frozenset({"gather_context"})
 MAX_REPR_CHARACTERS = 8 * 1024 * 1024
 # How an API error begins that is recorded with status success.
 API_ERRORS = ("AWS API error (", "API call failed:")
-LARGE_CHARACTERS = 4096  # from here on a result's text is parsed only when asked for
-_HEAD = 800  # characters in which a large result's text starts
+PARSED_CHARACTERS = 200  # up to here a record is parsed at once; beyond, only when asked for
+_HEAD = 800  # characters in which a result's text starts, and that tell what it is
+_TEXT_START = re.compile(r"""text\\?['"]: \\?['"]""")
 _TAIL = 600  # characters in which all that follows a result's text stands
 _LARGE_RESULT_HEAD = re.compile(
-    r'\{(?:"id": "[^"\\]*", )?"role": "user", "content": \[\{"id": "(?P<id>[^"\\]+)", "content": '
+    r'\{(?:"id": "[^"\\]*", )?"role": "user", "content": \[\{"id": "([^"\\]+)", "content": '
 )
-_LARGE_RESULT_TAIL = re.compile(
-    r'(?<!\\)["\]], "status": "(?P<status>\w+)", "type": "tool_result"\}\]'
-)
+_LARGE_RESULT_TAIL = re.compile(r'(?<!\\)["\]], "status": "(\w+)", "type": "tool_result"\}\]')
 _LARGE_SUMMARY_HEAD = re.compile(
-    r'\{(?:"id": "[^"\\]*", )?"role": "assistant", "block_type": "(?P<block_type>\w+)", '
-    r'"content": \[\{"type": "tool_result", "tool_use_id": "(?P<id>[^"\\]+)", '
-    r'"status": "(?P<status>\w+)", "content": \['
+    r'\{(?:"id": "[^"\\]*", )?"role": "assistant", "block_type": "(\w+)", '
+    r'"content": \[\{"type": "tool_result", "tool_use_id": "([^"\\]+)", '
+    r'"status": "(\w+)", "content": \['
 )
-_LARGE_SUMMARY_TAIL = re.compile(
-    r'\}\]\}\], "label": "(?P<label>[^"]*)"(?:, "parent_id": "(?P<parent>[^"\\]+)")?\}\Z'
-)
+_LARGE_SUMMARY_TAIL = re.compile(r'\}\]\}\], "label": "([^"]*)"(?:, "parent_id": "([^"\\]+)")?\}\Z')
 # Labels the renderer gives to calls that never reach AWS.
 _LOCAL_LABELS = frozenset(
     {
@@ -71,15 +68,24 @@ class Result:
         return self._text
 
     @property
+    def head(self) -> str:
+        """How the text starts, as it stands in the record: escapes may not be resolved."""
+        if self._text is not None or (
+            self.content is not None and not isinstance(self.content, str)
+        ):
+            return self.text[:_HEAD]
+        raw = self.record.content
+        at = raw.find(self.content[:40]) if isinstance(self.content, str) else 0
+        if (start := _TEXT_START.search(raw, max(at, 0), max(at, 0) + _HEAD)) is not None:
+            return raw[start.end() : start.end() + _HEAD]
+        return self.text[:_HEAD]
+
+    @property
     def is_hidden_error(self) -> bool:
         """Whether an API error was recorded as a success."""
-        if self.status != "success":
+        if self.status != "success" or "API " not in self.record.content:
             return False
-        if self._text is None:
-            head = self.record.content[: _HEAD if self.content is None else None]
-            if not any(error in head for error in API_ERRORS):
-                return False
-        return self.text[:80].lstrip().startswith(API_ERRORS)
+        return self.head.lstrip().startswith(API_ERRORS)
 
 
 @dataclass(slots=True)
@@ -162,10 +168,12 @@ def _from_message(journal: Journal, record: Record, calls: dict[str, ToolCall]) 
     subagent = None
     if record.execution_id != journal.main_execution:
         subagent = record.execution_id.rpartition(".subagent.")[2]
-    large = _large_result(content)
-    if large is not None:
-        call = calls.setdefault(large["id"], ToolCall(large["id"], subagent=subagent))
-        call.results.append(Result(record, large["status"], None))
+    if (large := _large_result(content)) is not None:
+        identity, status = large
+        call = calls.get(identity)
+        if call is None:
+            call = calls[identity] = ToolCall(identity, subagent=subagent)
+        call.results.append(Result(record, status, None))
         return
     for block in record.blocks:
         kind = block.get("type")
@@ -181,12 +189,13 @@ def _from_message(journal: Journal, record: Record, calls: dict[str, ToolCall]) 
 
 
 def _from_summary(record: Record, calls: dict[str, ToolCall]) -> None:
-    large = _large_summary(record.content)
-    if large is not None:
-        call = calls.setdefault(large["id"], ToolCall(large["id"]))
-        call.label, call.block_type = large["label"], large["block_type"]
-        call.subagent = large["parent"] or call.subagent
-        call.results.append(Result(record, large["status"], None))
+    if (large := _large_summary(record.content)) is not None:
+        call = calls.get(large.call)
+        if call is None:
+            call = calls[large.call] = ToolCall(large.call)
+        call.label, call.block_type = large.label, large.block_type
+        call.subagent = large.parent or call.subagent
+        call.results.append(Result(record, large.status, None))
         return
     body = record.body
     parent = body.get("parent_id")
@@ -200,25 +209,37 @@ def _from_summary(record: Record, calls: dict[str, ToolCall]) -> None:
         call.results.append(Result(record, _status(block), block.get("content")))
 
 
-def _large_result(content: str) -> Mapping[str, str] | None:
-    """Return id and status of a large message that is one result, without parsing its text.
+class _Summary(NamedTuple):
+    """What a summary says beside its text."""
+
+    block_type: str
+    call: str
+    status: str
+    label: str
+    parent: str | None
+
+
+def _large_result(content: str) -> tuple[str, str] | None:
+    """Return call id and status of a message that is one result, without parsing its text.
 
     Inside JSON text a quote is always escaped, so an unescaped `"status": ` is no part of it.
     """
-    if len(content) < LARGE_CHARACTERS or content.count('"type": "tool_') != 1:
+    if len(content) < PARSED_CHARACTERS or content.count('"type": "tool_') != 1:
         return None
-    head, tail = _LARGE_RESULT_HEAD.match(content), _LARGE_RESULT_TAIL.search(content[-_TAIL:])
-    return head.groupdict() | tail.groupdict() if head and tail else None
+    head = _LARGE_RESULT_HEAD.match(content)
+    tail = _LARGE_RESULT_TAIL.search(content, max(0, len(content) - _TAIL)) if head else None
+    return (head[1], tail[1]) if head and tail else None
 
 
-def _large_summary(content: str) -> Mapping[str, str] | None:
-    """Return what a large summary says beside its text, without parsing that."""
-    if len(content) < LARGE_CHARACTERS or content.count('"tool_use_id": "') != 1:
+def _large_summary(content: str) -> _Summary | None:
+    """Return what a summary says beside its text, without parsing that."""
+    if len(content) < PARSED_CHARACTERS or content.count('"tool_use_id": "') != 1:
         return None
-    head, tail = _LARGE_SUMMARY_HEAD.match(content), _LARGE_SUMMARY_TAIL.search(content[-_TAIL:])
-    if not head or not tail or "\\" in tail["label"]:
+    head = _LARGE_SUMMARY_HEAD.match(content)
+    tail = _LARGE_SUMMARY_TAIL.search(content, max(0, len(content) - _TAIL)) if head else None
+    if head is None or tail is None or "\\" in tail[1]:
         return None
-    return head.groupdict() | tail.groupdict("")
+    return _Summary(head[1], head[2], head[3], tail[1], tail[2])
 
 
 def _status(block: Mapping[str, Any]) -> str:

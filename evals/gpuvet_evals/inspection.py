@@ -1,11 +1,20 @@
 """Everything a journal alone tells of a run: what `gpuvet-evals inspect` prints. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpuvet.model.base import Value
 from gpuvet_evals.answer import Answer, AnswerStatus, find_answer
-from gpuvet_evals.assertions.patterns import InProcess, Matcher, PatternScore, score_patterns
+from gpuvet_evals.assertions.patterns import (
+    Findings,
+    InProcess,
+    Matcher,
+    PatternScore,
+    Request,
+    patterns_of,
+    score_patterns,
+)
 from gpuvet_evals.audit.commands import Command
 from gpuvet_evals.audit.grounding import Grounding, Trace, grounding_of, trace_answer
 from gpuvet_evals.audit.leaks import Leaks, find_leaks, scan_identifiers
@@ -89,6 +98,34 @@ class Inspection(Value):
         return self.answer.status is AnswerStatus.FINAL and self.should_trigger
 
 
+@dataclass(slots=True)
+class OpenRun:
+    """A run whose answer is found and whose patterns are still to be applied."""
+
+    journal: Journal
+    identity: RunIdentity
+    eval_: Eval | None
+    calls: tuple[ToolCall, ...]
+    answer: Answer
+
+    @property
+    def request(self) -> Request:
+        """The patterns of the eval and the text they go to; no pattern where nothing answered."""
+        text = self.answer.graded_text
+        assertions = self.eval_.assertions if self.eval_ else None
+        if text is None or not assertions:
+            return Request((), "")
+        return Request(patterns_of(assertions), text)
+
+
+def open_run(journal: Journal, identity: RunIdentity, eval_: Eval | None) -> OpenRun:
+    """Return the run with its calls joined and its answer found."""
+    calls = tool_calls(journal)
+    investigation = eval_.task_type == "investigation" if eval_ else None
+    answer = find_answer(journal, calls, investigation=investigation)
+    return OpenRun(journal, identity, eval_, calls, answer)
+
+
 def inspect_journal(
     journal: Journal,
     identity: RunIdentity,
@@ -106,18 +143,23 @@ def inspect_journal(
         matcher: Applies the eval's patterns; by default in this process.
         full: Also list calls and commands, and scan the whole journal for identifiers.
     """
-    calls = tool_calls(journal)
-    investigation = eval_.task_type == "investigation" if eval_ else None
-    answer = find_answer(journal, calls, investigation=investigation)
-    should_trigger = eval_.should_trigger if eval_ else True
-    assertions = eval_.assertions if eval_ else None
-    traces = trace_answer(journal, calls, answer.graded_text or "")
-    loads = skill_loads(journal, calls, identity.skill_name)
-    scores = _scores(assertions, answer, matcher or InProcess())
+    run = open_run(journal, identity, eval_)
+    pending = (matcher or InProcess()).ask([run.request])
+    inspection = audit_run(run, full=full)
+    return scored(inspection, pending()[0])
+
+
+def audit_run(run: OpenRun, *, full: bool = True) -> Inspection:
+    """Return the inspection of a run, its assertions not yet scored."""
+    journal, calls, answer, identity = run.journal, run.calls, run.answer, run.identity
     shown = answer.graded_text or ""
+    should_trigger = run.eval_.should_trigger if run.eval_ else True
+    assertions = run.eval_.assertions if run.eval_ else None
+    traces = trace_answer(journal, calls, shown)
+    loads = skill_loads(journal, calls, identity.skill_name)
     return Inspection(
         identity=identity,
-        task_type=eval_.task_type if eval_ else _task_type(journal),
+        task_type=run.eval_.task_type if run.eval_ else _task_type(journal),
         should_trigger=should_trigger,
         answer=answer,
         trigger=judge_trigger(
@@ -127,7 +169,7 @@ def inspect_journal(
             should_trigger=should_trigger,
         ),
         assertions=assertions,
-        scores=tuple(scores.items()),
+        scores=(),
         read_only=judge_read_only(journal, calls, shown),
         leaks=find_leaks(journal, shown, counted_by_pattern=_counts_digits(assertions)),
         scan_findings=tuple(scan_identifiers(journal.raw)) if full else (),
@@ -141,6 +183,20 @@ def inspect_journal(
         malformed_records=journal.malformed,
         view=_view(journal, calls, loads, shown) if full else None,
     )
+
+
+def scored(inspection: Inspection, findings: Findings) -> Inspection:
+    """Return the inspection with its assertions scored.
+
+    Args:
+        inspection: The audited run.
+        findings: Of its request's patterns in its request's text.
+    """
+    text = inspection.answer.graded_text
+    if text is None or not inspection.assertions:
+        return inspection
+    scores = score_patterns(inspection.assertions, text, findings)
+    return inspection.model_copy(update={"scores": scores})
 
 
 def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, Any]:
@@ -202,15 +258,6 @@ def _assertions_json(inspection: Inspection) -> list[dict[str, Any]] | None:
         )
         for i, a in enumerate(inspection.assertions)
     ]
-
-
-def _scores(
-    assertions: Sequence[Assertion] | None, answer: Answer, matcher: Matcher
-) -> dict[int, PatternScore]:
-    text = answer.graded_text
-    if not assertions or text is None:
-        return {}
-    return score_patterns(assertions, text, matcher)
 
 
 def _counts_digits(assertions: Sequence[Assertion] | None) -> bool:

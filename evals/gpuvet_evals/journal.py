@@ -44,6 +44,7 @@ INVESTIGATION_TYPES = frozenset(
         "mitigation_summary_md",
     }
 )
+_decoder = json.JSONDecoder()
 _HEAD = 160  # characters in which id and role stand
 _SUBAGENT = ".subagent."  # <main execution>.subagent.<task id>
 
@@ -59,6 +60,7 @@ class Record:
     created_at: str
     content: str
     _body: Mapping[str, Any] | None = field(default=None, repr=False)
+    _role: str | None = field(default=None, repr=False)
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -79,12 +81,16 @@ class Record:
     @property
     def role(self) -> str:
         """`user`, `assistant` or empty; read off the head where it stands before the content."""
-        head = self.content[:_HEAD].partition('"content"')[0]
-        for role in ("user", "assistant"):
-            if f'"role": "{role}"' in head:
-                return role
-        written = self.body.get("role")
-        return written if isinstance(written, str) else ""
+        if self._role is None:
+            head = self.content[:_HEAD].partition('"content"')[0]
+            if '"role": "user"' in head:
+                self._role = "user"
+            elif '"role": "assistant"' in head:
+                self._role = "assistant"
+            else:
+                written = self.body.get("role")
+                self._role = written if isinstance(written, str) else ""
+        return self._role
 
     @property
     def blocks(self) -> list[Mapping[str, Any]]:
@@ -192,20 +198,24 @@ def _record(index: int, entry: object) -> Record | None:
     """Return the record of a list entry, or None where it has no type or no content."""
     if not isinstance(entry, dict):
         return None
-    fields = cast("dict[str, Any]", entry)
-    kind, content = fields.get("recordType"), fields.get("content")
+    get = cast("dict[str, Any]", entry).get
+    kind, content = get("recordType"), get("content")
     if not isinstance(kind, str) or content is None:
         return None
     if not isinstance(content, str):  # a tool that wrote the object itself, not its text
         content = json.dumps(content, ensure_ascii=False)
     return Record(
-        index=index,
-        record_id=str(fields.get("recordId") or ""),
-        execution_id=str(fields.get("executionId") or ""),
-        kind=kind,
-        created_at=str(fields.get("createdAt") or ""),
-        content=content,
+        index,
+        _text(get("recordId")),
+        _text(get("executionId")),
+        kind,
+        _text(get("createdAt")),
+        content,
     )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else str(value or "")
 
 
 def _subagents(records: Sequence[Record]) -> Iterator[str]:
@@ -220,7 +230,9 @@ def _subagents(records: Sequence[Record]) -> Iterator[str]:
 
 def _object(text: str) -> Mapping[str, Any]:
     try:
-        value: object = json.loads(text)
+        value, end = _decoder.raw_decode(text)
+        if end != len(text):
+            value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return mapping(value)
@@ -228,12 +240,11 @@ def _object(text: str) -> Mapping[str, Any]:
 
 def mapping(value: object) -> Mapping[str, Any]:
     """Return a JSON object; an empty one where it is none."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - JSON; a cast is a call, and this is asked very often
 
 
 def mappings(value: object) -> list[Mapping[str, Any]]:
     """Return the objects of a JSON list; nothing where it is no list."""
     if not isinstance(value, list):
         return []
-    items = cast("list[object]", value)
-    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)]
+    return [item for item in value if isinstance(item, dict)]  # pyright: ignore[reportUnknownVariableType] - as above

@@ -1,4 +1,4 @@
-"""JSON as files hold it: stable bytes, readable, and written fast. Pure."""
+"""JSON as files hold it: stable bytes, readable, and written fast."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,27 +6,53 @@ from pathlib import Path
 from typing import cast
 
 _DECIMALS = 6
-_OPEN_LEVELS = 5  # deeper values stand on one line, which the C encoder writes
+_OPEN_OBJECTS, _OPEN_LISTS = 3, 4  # levels that get a line an entry; the C encoder writes the rest
+_encode = json.JSONEncoder().encode
 
 
 def json_text(value: object) -> str:
-    """Return JSON with two spaces a level; what lies deeper than five levels is one line."""
+    """Return JSON with two spaces a level; what lies deep stands on one line."""
     return f"{_shown(value, 0)}\n"
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a JSON file, with its folders, in UTF-8 and with line ends of one byte."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json_text(value), encoding="utf-8", newline="\n")
+    """Write a JSON file, with its folders where they are missing; line ends are one byte.
+
+    A file that holds the same already is left alone, so that nothing sees it change.
+    """
+    text = json_text(value).encode("utf-8")
+    try:
+        if path.read_bytes() == text:
+            return
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+
+
+def rounded(value: object) -> object:
+    """Return JSON values with their numbers cut to six decimals."""
+    if isinstance(value, float):
+        return round(value, _DECIMALS)
+    if isinstance(value, Mapping):
+        return {k: rounded(v) for k, v in cast("Mapping[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in cast("Sequence[object]", value)]
+    return value
 
 
 def _shown(value: object, level: int) -> str:
-    if level >= _OPEN_LEVELS or not value or not isinstance(value, dict | list | tuple):
-        return json.dumps(round(value, _DECIMALS) if isinstance(value, float) else value)
-    pad, end = "  " * (level + 1), "  " * level
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value and level < _OPEN_OBJECTS:
         fields = cast("Mapping[str, object]", value)
-        lines = [f"{pad}{json.dumps(str(k))}: {_shown(v, level + 1)}" for k, v in fields.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{end}}}"
-    items = cast("Sequence[object]", value)
-    return "[\n" + ",\n".join(f"{pad}{_shown(v, level + 1)}" for v in items) + f"\n{end}]"
+        pad = "  " * (level + 1)
+        lines = [f"{pad}{_key(key)}: {_shown(item, level + 1)}" for key, item in fields.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{pad[2:]}}}"
+    if isinstance(value, list) and value and level < _OPEN_LISTS:
+        pad = "  " * (level + 1)
+        lines = [f"{pad}{_shown(item, level + 1)}" for item in cast("Sequence[object]", value)]
+        return "[\n" + ",\n".join(lines) + f"\n{pad[2:]}]"
+    return _encode(value)
+
+
+def _key(name: str) -> str:
+    """Return a key in quotes; a plain name needs no encoder."""
+    return f'"{name}"' if name.isidentifier() and name.isascii() else _encode(name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from gpuvet.model.base import Value
-from gpuvet_evals.assertions.patterns import Matcher
+from gpuvet_evals.assertions.patterns import Matcher, Request
 from gpuvet_evals.compare import SIGNIFICANCE
 from gpuvet_evals.evals_json import Assertion, Eval, EvalSet
 from gpuvet_evals.stats import smallest_p
@@ -132,7 +132,7 @@ def _lint_assertion(eval_: Eval, assertion: Assertion, matcher: Matcher) -> Iter
         if assertion.pattern is None:
             yield "EV021", LintLevel.ERROR, "no pattern", ""
             return
-        error = matcher.find((assertion.pattern,), "")[0].error
+        error = matcher.ask([Request((assertion.pattern,), "")])()[0][0].error
         if error is not None:
             yield "EV022", LintLevel.ERROR, error, ""
             return
@@ -236,8 +236,8 @@ def _matches(assertion: Assertion, matcher: Matcher, text: str) -> bool:
     if assertion.evaluator == "contains":
         folded = text.casefold()
         return any(wanted.casefold() in folded for wanted in assertion.any_of)
-    found = matcher.find((assertion.pattern or "",), text)[0]
-    return found.error is None and found.count >= (assertion.min_count or 1)
+    found = matcher.ask([Request((assertion.pattern or "",), text)])()[0][0]
+    return found.error is None and found.times >= (assertion.min_count or 1)
 
 
 def _finding(code: str, level: LintLevel, eval_id: str, message: str) -> LintFinding:

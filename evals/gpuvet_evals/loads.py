@@ -15,7 +15,9 @@ from gpuvet_evals.journal import Journal, mapping, mappings
 USER_SKILLS = "/aidevops/skills/user/"
 _SKILLS = re.compile(r"/aidevops/skills/(user|system)/([A-Za-z0-9._-]+)/(.+)")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
-_FRONTMATTER = re.compile(r"\A[\s\"{:a-z\d\\]*?---[\s\S]{0,400}?\bname:\s*([A-Za-z0-9._-]+)")
+# The block at the start of a skill's file; in a record its line ends may still be escaped.
+_FRONTMATTER = re.compile(r"[\s\"'{:a-z\d\\]{0,60}?---[\s\S]{0,400}?\bn?name:\s*([A-Za-z0-9._-]+)")
+_NOT_FOUND = re.compile(r"not found:?\s*['\"]?([\w.-]+)")
 
 
 class LoadProof(StrEnum):
@@ -124,10 +126,8 @@ def _skill_read(call: ToolCall, skill: str | None) -> SkillLoad:
 def _named_by(call: ToolCall, skill: str | None) -> str | None:
     """Return the skill a load names: by its text, its input, then its label."""
     for result in call.results:
-        text = result.text[:2000]
-        if match := _FRONTMATTER.match(text):
-            return match[1]
-        if "not found" in text and (match := re.search(r"not found:?\s*['\"]?([\w.-]+)", text)):
+        head = result.head
+        if match := _FRONTMATTER.match(head) or _NOT_FOUND.search(head):
             return match[1]
     if call.input is not None and (given := call.input.get("skill_id")):
         return str(given)
@@ -139,7 +139,7 @@ def _named_by(call: ToolCall, skill: str | None) -> str | None:
 
 def _refused(call: ToolCall) -> bool:
     return any(
-        r.status == "error" or r.text.startswith(("Skill not found", "Error")) or r.is_hidden_error
+        r.status == "error" or r.head.startswith(("Skill not found", "Error")) or r.is_hidden_error
         for r in call.results
     )
 

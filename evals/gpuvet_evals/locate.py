@@ -1,6 +1,7 @@
 """Where journals lie and what that says of them: a published tree, or cases beside a suite.json."""
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -115,10 +116,13 @@ def identify(place: RunPlace, journal: Journal, evals: EvalSet | None) -> RunIde
 
 
 def _journals(root: Path) -> Iterator[Path]:
-    for count, path in enumerate(sorted(root.rglob(JOURNAL_NAME))):
-        if count >= MAX_RUNS:
-            raise UnreadableTree(f"more than {MAX_RUNS} journals under {str(root)!r}; split it")
-        yield path
+    count = 0
+    for folder, _, names in os.walk(root):
+        if JOURNAL_NAME in names:
+            count += 1
+            if count > MAX_RUNS:
+                raise UnreadableTree(f"more than {MAX_RUNS} journals under {str(root)!r}; split it")
+            yield Path(folder, JOURNAL_NAME)
 
 
 def _suite_places(suite: Path) -> list[RunPlace]:

@@ -7,16 +7,18 @@
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from gpuvet.model.base import Value
-from gpuvet_evals.assertions.patterns import Matcher
+from gpuvet_evals.assertions.patterns import InProcess, Matcher
 from gpuvet_evals.errors import UnreadableJournal, UnreadableTree
 from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.grade import broken_results, run_results
 from gpuvet_evals.inspect_command import load_journal
-from gpuvet_evals.inspection import RunIdentity, inspect_journal
+from gpuvet_evals.inspection import OpenRun, RunIdentity, audit_run, open_run, scored
 from gpuvet_evals.journal import mapping
 from gpuvet_evals.json_text import write_json
 from gpuvet_evals.locate import JOURNAL_NAME, RunPlace, identify, places_under
@@ -25,6 +27,7 @@ from gpuvet_evals.runs import Run, read_run
 RESULTS_NAME = "functional-tests-results.json"
 _VERSION = re.compile(r"v(\d+)")
 _FOLDER = re.compile(r"[A-Za-z0-9._-]{1,128}")
+BATCH = 8  # journals whose patterns are applied in one go
 Progress = Callable[[int, int, int], None]  # done, total, broken
 
 
@@ -32,7 +35,7 @@ class GradedSuite(Value):
     """What grading a tree gave."""
 
     version_folder: Path
-    runs: tuple[Run, ...]
+    statuses: tuple[tuple[str, int], ...]  # answer status and how many runs
     broken: tuple[tuple[str, str], ...]  # case and why
 
 
@@ -107,21 +110,53 @@ def grade_tree(
         folder: The version's folder.
         evals: The definitions that were run.
         matcher: Applies the patterns; by default in this process.
-        progress: Told after each run: done, total, broken.
+        progress: Told now and then: done, total, broken.
     """
     places = places_under(folder)
-    runs: list[Run] = []
+    statuses: Counter[str] = Counter()
     broken: list[tuple[str, str]] = []
-    for place in places:
-        identity = identify_in(place, evals)
-        results, error = _grade(place, identity, evals, folder.name, matcher)
-        if error is not None:
-            broken.append((place.case, error))
+    for place, results in graded(places, evals, folder.name, matcher=matcher):
+        if results["error"] is not None:
+            broken.append((place.case, str(results["error"])))
         write_json(place.folder / RESULTS_NAME, results)
-        runs.append(read_run(results))
+        statuses[results["gpuvet"]["answer"]["status"]] += 1
         if progress is not None:
-            progress(len(runs), len(places), len(broken))
-    return GradedSuite(version_folder=folder, runs=tuple(runs), broken=tuple(broken))
+            progress(statuses.total(), len(places), len(broken))
+    return GradedSuite(
+        version_folder=folder, statuses=tuple(sorted(statuses.items())), broken=tuple(broken)
+    )
+
+
+def graded(
+    places: Sequence[RunPlace], evals: EvalSet, version: str, *, matcher: Matcher | None = None
+) -> Iterator[tuple[RunPlace, dict[str, Any]]]:
+    """Yield the results of each place; nothing is written.
+
+    The patterns of a batch are applied while its audits go on.
+    """
+    applies = matcher or InProcess()
+    for start in range(0, len(places), BATCH):
+        batch = places[start : start + BATCH]
+        opened = [_opened(place, evals) for place in batch]
+        runs = [run for run in opened if isinstance(run, OpenRun)]
+        pending = applies.ask([run.request for run in runs])
+        audited = [audit_run(run, full=False) for run in runs]
+        inspections = iter([scored(i, f) for i, f in zip(audited, pending(), strict=True)])
+        for place, run in zip(batch, opened, strict=True):
+            if isinstance(run, OpenRun):
+                yield place, run_results(next(inspections), version)
+            else:
+                yield place, broken_results(identify_in(place, evals), version, run)
+
+
+def _opened(place: RunPlace, evals: EvalSet) -> OpenRun | str:
+    """Return the run of a place, or why its journal cannot be read."""
+    identity = identify_in(place, evals)
+    eval_ = evals.find(identity.eval_id) if identity.eval_id else None
+    try:
+        return open_run(load_journal(place), identity, eval_)
+    except UnreadableJournal as error:
+        return str(error)
 
 
 def read_results(folder: Path) -> tuple[Run, ...]:
@@ -152,18 +187,6 @@ def identify_in(place: RunPlace, evals: EvalSet) -> RunIdentity:
     )
 
 
-def _grade(
-    place: RunPlace, identity: RunIdentity, evals: EvalSet, version: str, matcher: Matcher | None
-) -> tuple[dict[str, object], str | None]:
-    try:
-        journal = load_journal(place)
-    except UnreadableJournal as error:
-        return broken_results(identity, version, str(error)), str(error)
-    eval_ = evals.find(identity.eval_id) if identity.eval_id else None
-    run = inspect_journal(journal, identity, eval_, matcher=matcher, full=False)
-    return run_results(run, version), None
-
-
 def _identity(place: RunPlace, evals: EvalSet | None) -> RunIdentity:
     if place.eval_id is not None or evals is None:
         return identify_in(place, evals or EvalSet(skill_name=None, evals=()))
@@ -185,13 +208,3 @@ def _read(path: Path) -> Run:
     if not fields:
         fields = {"success": False, "error": "the results file cannot be read"}
     return read_run({**fields, **placed})
-
-
-def shown_progress(total: int) -> Sequence[int]:
-    """Return after how many runs to say so: every tenth part, and the last."""
-    return sorted({max(1, total * part // 10) for part in range(1, 11)})
-
-
-def iterations_of(runs: Iterable[Run]) -> Iterator[int]:
-    """Yield each iteration once, in order."""
-    yield from sorted({run.iteration for run in runs})

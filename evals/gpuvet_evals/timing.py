@@ -36,8 +36,7 @@ class RunMetrics(Value):
 
 def run_metrics(journal: Journal) -> RunMetrics:
     """Return time from the first to the last working record of the main execution, and use."""
-    stamps = [time for r in journal.main if _works(r) and (time := r.time) is not None]
-    seconds = (max(stamps) - min(stamps)).total_seconds() if stamps else 0.0
+    seconds = _length(tuple(r for r in journal.main if _works(r)))
     return RunMetrics(
         runtime_seconds=round(seconds, 3),
         runtime=shown_duration(seconds),
@@ -65,6 +64,16 @@ def shown_duration(seconds: float) -> str:
     """Return whole minutes and seconds, floored as the published tool does: `26m39s`."""
     minutes, rest = divmod(math.floor(seconds), 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+
+
+def _length(records: tuple[Record, ...]) -> float:
+    """Return the seconds between the first and the last of the records that have a time."""
+    stamps = [r.created_at for r in records]
+    if len({(len(stamp), stamp[-6:]) for stamp in stamps}) == 1:  # one form: text order is theirs
+        by_text = {record.created_at: record for record in records}
+        records = (by_text[min(stamps)], by_text[max(stamps)])
+    times = [time for record in records if (time := record.time) is not None]
+    return (max(times) - min(times)).total_seconds() if times else 0.0
 
 
 def _works(record: Record) -> bool:

@@ -1,9 +1,9 @@
 """Commands and API operations: which read and which change something. Pure."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 
 from gpuvet.model.base import Value
 
@@ -97,17 +97,20 @@ _HOST_CHANGES = {
 }  # fmt: skip
 _PROGRAMS = frozenset({"aws", "kubectl", *_SLURM_CHANGES, *_HOST_CHANGES})
 _ANY_PROGRAM = "|".join(sorted(_PROGRAMS, key=len, reverse=True))
+_PROGRAM = re.compile(rf"(?<![\w-])(?:{_ANY_PROGRAM}) ")
 _LINE_START = re.compile(
     rf"^[ \t]*(?:[-*>][ \t]+)?(?:[$#][ \t]+)?`*(?:sudo[ \t]+)?(?=(?:{_ANY_PROGRAM})\b)",
     re.MULTILINE,
 )
 _INLINE = re.compile(rf"`(?:\$ |sudo )*((?:{_ANY_PROGRAM}) [^`\n]+)`")
+MAX_LINE = 2000  # characters of a command line that are read
 _FLAG_WITH_VALUE = frozenset(
     {"--region", "--profile", "--output", "--query", "--endpoint-url", "-n", "--namespace",
      "--context", "--kubeconfig"}
 )  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
 def operation_effect(service: str, operation: str) -> Effect:
     """Return what an AWS operation does, by its name in any spelling."""
     name = snake_case(operation)
@@ -121,7 +124,7 @@ def operation_effect(service: str, operation: str) -> Effect:
 
 def commands_in(text: str) -> Iterator[Command]:
     """Yield the commands a text spells out: lines that start with one, and inline code."""
-    if not any(f"{program} " in text for program in _PROGRAMS):
+    if not _PROGRAM.search(text):
         return
     at: dict[int, str] = {}
     for match in _LINE_START.finditer(text):
@@ -135,9 +138,10 @@ def commands_in(text: str) -> Iterator[Command]:
             yield command
 
 
+@lru_cache(maxsize=4096)  # a suite repeats its commands
 def parse_command(line: str) -> Command | None:
     """Return what a command line runs, or None where it is no command we know."""
-    words = [w for w in _words(line) if w not in {"sudo", "$"}]
+    words = [w for w in line[:MAX_LINE].split() if w not in {"sudo", "$"}]
     if not words or words[0] not in _PROGRAMS:
         return None
     program, rest = words[0], _without_flags(words[1:])
@@ -152,6 +156,7 @@ def parse_command(line: str) -> Command | None:
     )
 
 
+@lru_cache(maxsize=4096)
 def snake_case(name: str) -> str:
     """Return `BatchRebootClusterNodes` or `batch-reboot…` as `batch_reboot_cluster_nodes`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
@@ -179,13 +184,6 @@ def _program_effect(program: str, verb: str, words: list[str]) -> Effect:
     if "" in verbs or verb in verbs or any(word in verbs for word in words):
         return Effect.CHANGES
     return Effect.READS
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line, comments=True)
-    except ValueError:
-        return line.split()
 
 
 def _without_flags(words: list[str]) -> list[str]:

@@ -62,15 +62,16 @@ class _Source:
         return self.decoded
 
 
+MAX_FIGURES = 2000  # of one answer; the rest is not traced
 _ID = re.compile(r"(?<![A-Za-z0-9])[a-z]{1,14}-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])")
 _PCI = r"\b[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?\b"
 _UUID = r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
-# What is blanked before numbers are read: times, then everything whose digits are part of a name.
+# What is told apart from numbers: times, then everything whose digits are part of a name.
 _TIMES = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?"
     r"(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
     r"|\b\d{4}/\d{2}/\d{2}\b"
-    r"|(?<![\d:])\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?![\d:])\s?(?:Z|UTC|[ap]m)?"
+    r"|(?<![\w:])\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?![\d:])\s?(?:Z|UTC|[ap]m)?"
     r"|\b\d{4}-\d{2}(?:-\d{2})?\b"
     r"|\b(?:\d{1,2}(?:st|nd|rd|th)?\s)?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
     r"\s\d{1,4}(?:st|nd|rd|th)?(?:,?\s\d{4})?\b"
@@ -78,14 +79,17 @@ _TIMES = re.compile(
 )
 _NAME = re.compile(
     rf"{_UUID}|{_PCI}"
-    r"|\barn:aws[^\s`'\"<>|,;]*[^\s`'\"<>|,;.)\]]"  # ARNs
-    r"|(?<![\w.])/[\w.+-]+(?:/[\w.@:+=#-]+)+"  # paths and log groups
+    r"|\barn:aws[^\s`'\"<>|,;]{0,400}[^\s`'\"<>|,;.)\]]"  # ARNs
+    r"|(?<![\w.])/[\w.+-]{1,80}(?:/[\w.@:+=#-]{1,120}){1,12}"  # paths and log groups
     r"|\b(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?\b"  # addresses
-    r"|\b[A-Za-z][\w-]*(?:[./:][\w-]+)*\d[\w-]*(?:[./:][\w-]+)*"  # ml.p5.48xlarge
-    r"|\b[A-Za-z][\w]*(?:[-/._:]\w+)*[-/._:]\d\w*(?:[-/._:]\w+)*"  # us-east-2, ip-10-0-0-1
+    r"|\b[A-Za-z][\w-]{0,60}(?:[./:][\w-]{1,60}){0,6}\d[\w-]*(?:[./:][\w-]+)*"  # ml.p5.48xlarge
+    r"|\b[A-Za-z]\w{0,60}(?:[-/._:]\w{1,60}){0,6}[-/._:]\d\w*(?:[-/._:]\w+)*"  # us-east-2
     r"|\bv\d+(?:\.\d+)+\b"
 )
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w*[-_/]\w*[A-Za-z])")
+_FIGURE = re.compile(
+    rf"(?<!\w)(?:(?P<time>{_TIMES.pattern})|(?P<name>{_NAME.pattern})|(?P<number>{_NUMBER.pattern}))"
+)
 _TAIL = re.compile(r"(?:\.(\d+))?(?!\d|,\d{3}|\.\d)")
 _DIGITS = re.compile(r"\d+")
 _TWO_DIGITS = re.compile(r"\d{2}")
@@ -129,7 +133,7 @@ def _figures(answer: str) -> Iterator[_Figure]:
     seen: set[str] = set()
     for start, end in _stretches(answer):
         for figure in _figures_of(answer[start:end], start):
-            if figure.shown not in seen:
+            if figure.shown not in seen and len(seen) < MAX_FIGURES:
                 seen.add(figure.shown)
                 yield figure
 
@@ -166,23 +170,23 @@ def _word_after(text: str, at: int) -> int:
     return following if following >= 0 else line
 
 
-def _figures_of(rest: str, offset: int) -> Iterator[_Figure]:
-    """Yield ids, then names, then what is left of numbers."""
-    for kind, pattern in (("id", _ID), ("", _TIMES), ("name", _NAME), ("number", _NUMBER)):
-        spans: list[tuple[int, int]] = []
-        for match in pattern.finditer(rest):
-            spans.append(match.span())
-            if kind and _is_figure(kind, match[0]):
-                yield _Figure(match[0], kind, offset + match.start())
-        for start, end in spans:
-            rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
+def _figures_of(stretch: str, offset: int) -> Iterator[_Figure]:
+    """Yield ids wherever they stand, then names and numbers of what is left."""
+    rest = stretch
+    for match in _ID.finditer(stretch):
+        yield _Figure(match[0], "id", offset + match.start())
+        rest = f"{rest[: match.start()]}{' ' * len(match[0])}{rest[match.end() :]}"
+    for match in _FIGURE.finditer(rest):
+        kind = match.lastgroup
+        if kind != "time" and _is_figure(kind or "", match[0]):
+            yield _Figure(match[0], kind or "", offset + match.start())
 
 
 def _is_figure(kind: str, shown: str) -> bool:
-    """Ids always; of names and numbers those with two digits or more."""
+    """Whether a name or a number has two digits or more."""
     if kind == "number":
         return len(shown.replace(".", "").replace(",", "")) > 1
-    return kind == "id" or _TWO_DIGITS.search(shown) is not None
+    return _TWO_DIGITS.search(shown) is not None
 
 
 def _sources(journal: Journal, calls: Sequence[ToolCall]) -> list[_Source]:

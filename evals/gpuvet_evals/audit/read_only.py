@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
@@ -84,7 +85,9 @@ _CHANGING_RESULTS = (
     ("AdministrativeActions",), ("update",), ("ReservationId", "Instances"), ("Unsuccessful",),
 )  # fmt: skip
 # An object whose own first keys, or those of its first account, are of such a row.
-_CHANGING_KEYS = "|".join(sorted({row[0] for row in _CHANGING_RESULTS}))
+_HEAD = 800  # characters of a record in which the pattern below can match
+_CHANGING_KEYS = "|".join(dict.fromkeys(row[0] for row in _CHANGING_RESULTS))
+_CHANGING_KEY = re.compile(rf'"(?:{_CHANGING_KEYS})\\*"')
 _CHANGING_HEAD = re.compile(r"\{[^{]{0,200}(?:\{[^{]{0,400})?" + f'"(?:{_CHANGING_KEYS})"')
 
 
@@ -179,8 +182,12 @@ def _suspected(call: ToolCall) -> InferredMutation | None:
 
 def _result_signs(call: ToolCall) -> Iterator[str]:
     for result in call.results:
-        text = result.text.lstrip()
-        if call.block_type == "run_subagent" or not _CHANGING_HEAD.match(text):
+        if call.block_type == "run_subagent":
+            continue
+        if not _CHANGING_KEY.search(result.record.content[:_HEAD]):  # needs no decoding
+            continue
+        text = result.text
+        if not _CHANGING_HEAD.match(text):
             continue
         for reply in _replies(text):
             for row in _CHANGING_RESULTS:
@@ -205,8 +212,15 @@ def _replies(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _label_signs(call: ToolCall) -> Iterator[str]:
-    label = call.label
-    if call.block_type == "load_skill" or _READING_LABEL.match(label):
-        return
+    sign = None if call.block_type == "load_skill" else _label_sign(call.label)
+    if sign is not None:
+        yield sign
+
+
+@lru_cache(maxsize=4096)  # a suite repeats its labels
+def _label_sign(label: str) -> str | None:
+    if _READING_LABEL.match(label):
+        return None
     if _STRONG_LABEL.match(label) or _WEAK_LABEL.match(label):
-        yield f"label '{_IDS.sub('', label)[:80]}'"
+        return f"label '{_IDS.sub('', label)[:80]}'"
+    return None

@@ -7,7 +7,7 @@ from gpuvet_evals.answer import AnswerStatus
 from gpuvet_evals.audit.grounding import Backing, Trace
 from gpuvet_evals.benchmark import Benchmark, statement
 from gpuvet_evals.calls import Result, ToolCall, tool_calls
-from gpuvet_evals.compare import Comparison, Difference
+from gpuvet_evals.compare import Comparison, Difference, Finding
 from gpuvet_evals.inspection import Inspection
 from gpuvet_evals.journal import Journal, Record
 from gpuvet_evals.rates import Rate, SideRates, ThreeRates
@@ -143,7 +143,7 @@ def run_page(run: Run, inspected: tuple[Journal, Inspection] | None) -> RunPage:
 
 def percent(value: float | None) -> str:
     """Return a share as whole percent, or a dash."""
-    return NOTHING if value is None else f"{100 * value:.0f} %"
+    return NOTHING if value is None else f"{100 * value:.0f}\u00a0%"
 
 
 def rate_text(rate: Rate | None) -> str:
@@ -184,10 +184,12 @@ def _plural(count: int, noun: str) -> str:
 
 def _tiles(result: Benchmark) -> Iterator[Tile]:
     score = result.sides.score
+    points = "no pair" if score.mean is None else f"{100 * score.mean:+.0f} points"
+    few = score.finding is Finding.TOO_FEW
     yield Tile(
-        label="Skill against no skill",
-        value=NOTHING if score.mean is None else f"{100 * score.mean:+.0f} points",
-        note=f"{score.finding.value} ({_plural(score.pairs, 'eval')})",
+        label="Skill against no skill, assertions that hold",
+        value="Too few" if few else points,
+        note=f"{points} over {_plural(score.pairs, 'eval')}" if few else score.finding.value,
     )
     for rates in result.rates:
         scored = rates.assertion_score.scored

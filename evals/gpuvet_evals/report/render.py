@@ -1,5 +1,6 @@
 """Pages to text: benchmark.md and one self-contained benchmark.html."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -33,11 +34,13 @@ def _environment(*, escape: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
-    environment.filters.update(
-        bounds=bounds_text,
-        code=code_span,
-        difference=difference_text,
-        percent=percent,
-        rate=rate_text,
-    )
+    filters: dict[str, Callable[..., str]] = {
+        "bounds": bounds_text,
+        "code": code_span,
+        "difference": difference_text,
+        "percent": percent,
+        "rate": rate_text,
+    }
+    for name, shown_as in filters.items():
+        environment.filters[name] = shown_as
     return environment
