@@ -69,6 +69,10 @@ class LogDoor(Protocol):
         """Return every stream that carries lines of these nodes."""
         ...
 
+    def group_streams(self, prefix: str) -> Envelope[tuple[LogStream, ...]]:
+        """Return every stream of the groups under a prefix, whoever's; their node is empty."""
+        ...
+
     def hourly_counts(
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[StreamCounts, ...]]:

@@ -1,1 +1,17 @@
-"""A case in, doors out: formats, recognition by content, archives, adapters."""
+"""Cases on disk to evidence: `load_case` takes any path, `nodes` lists who is in it."""
+
+from gpuvet.case.case import Case, KubeObject, Reply
+from gpuvet.case.inventory import node_names, nodes
+from gpuvet.case.load import load_case
+from gpuvet.case.xid_sight import XidSight, xid_sight
+
+__all__ = [
+    "Case",
+    "KubeObject",
+    "Reply",
+    "XidSight",
+    "load_case",
+    "node_names",
+    "nodes",
+    "xid_sight",
+]

@@ -77,9 +77,21 @@ class SpecReport(Value):
     findings: tuple[Finding, ...]
     suppressed: tuple[Suppressed, ...] = ()
     skipped: tuple[SkippedDocument, ...] = ()
+    notes: tuple[str, ...] = ()  # e.g. a suppression without a reason
     jobs: int = 0  # HyperPodPyTorchJob documents judged
     monitors: int = 0  # log monitor rules judged
 
     def count(self, severity: Severity) -> int:
         """Return how many findings have this severity."""
         return sum(finding.severity is severity for finding in self.findings)
+
+
+class CheckOptions(Value):
+    """What the user says beside the file, and which checks are wanted."""
+
+    instance_type: str | None = None
+    agent_version: str | None = None  # e.g. 1.1.3
+    script: str | None = None  # text of the training script
+    quota_pods: int | None = None
+    select: tuple[str, ...] = ()  # codes or their beginnings; empty: all
+    ignore: tuple[str, ...] = ()

@@ -80,6 +80,8 @@ class NodeFacts(Value):
     status: str | None = None  # the platform's word, e.g. Running, Failure
     health_label: str | None = None  # sagemaker.amazonaws.com/node-health-status
     conditions: tuple[NodeCondition, ...] = ()
+    earlier_same_gpu_events: int | None = None  # on the same PCI id, before this boot
+    reboots_since_event: int | None = None
     ran_no_job: bool = False  # bootstrap failure or still Pending, with a measured blocker
     blocker: str | None = None  # that blocker, in one phrase
     replacement_requested: str | None = None  # the platform's recommendation, word for word

@@ -115,3 +115,9 @@ class Simulation(Value):
     budget: BudgetForecast | None = None
     assumptions: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def needs_action(self) -> bool:
+        """True when a rule trips, the rules cannot be loaded, or a pattern did not finish."""
+        bad = {RuleState.DISABLED, RuleState.NOT_JUDGED}
+        return self.first_trip is not None or any(each.state in bad for each in self.rules)

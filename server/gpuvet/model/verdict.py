@@ -1,43 +1,13 @@
 """What may be said of a node, and on what grounds."""
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
 from gpuvet.model.base import Value
+from gpuvet.model.words import FaultClass, Verdict
 
-
-class Verdict(StrEnum):
-    """One word per node, in the order of xid_rules §1."""
-
-    REPLACE = "REPLACE"
-    REBOOT = "REBOOT"
-    UNVERIFIED = "UNVERIFIED"
-    MONITOR = "MONITOR"
-    LEAVE_ALONE = "LEAVE ALONE"
-    NOT_OBSERVABLE = "NOT OBSERVABLE"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Verdict | None":
-        """Read the underscore spelling of case files too."""
-        if isinstance(value, str) and "_" in value:
-            return cls(value.replace("_", " "))
-        return None
-
-
-class FaultClass(StrEnum):
-    """What kind of thing an event speaks of."""
-
-    HARDWARE = "hardware"
-    APPLICATION = "application"
-    SYMPATHETIC = "sympathetic"
-    INFORMATIONAL = "informational"
-    DRIVER_CONFIG = "driver_config"
-    SOFTWARE_LINK = "software_link"
-    QUALIFIER = "qualifier"
-    UNKNOWN = "unknown"
-    NONE = "none"
+__all__ = ["Confidence", "DecidedBy", "FaultClass", "Ground", "NodeVerdict", "Verdict"]
 
 
 Confidence = Literal["proven", "provisional"]

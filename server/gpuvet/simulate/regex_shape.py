@@ -185,6 +185,24 @@ def before_group(tree: Tree, index: int) -> tuple[Tree, ...]:
             return ()
 
 
+def after_group(tree: Tree, index: int) -> tuple[Tree, ...]:
+    """Return what stands behind a group, first to last."""
+    match tree:
+        case Cat(items):
+            for position, item in enumerate(items):
+                if _holds(item, index):
+                    return (*after_group(item, index), *items[position + 1 :])
+            return ()
+        case Group(body, number):
+            return () if number == index else after_group(body, index)
+        case Repeat(body):
+            return after_group(body, index)
+        case Alt(branches):
+            return next((after_group(each, index) for each in branches if _holds(each, index)), ())
+        case Chars() | Edge() | Look() | BackReference():
+            return ()
+
+
 def first_characters(tree: Tree) -> int:
     """Return the set of characters a match can begin with."""
     match tree:
@@ -353,9 +371,7 @@ def matches(tree: Tree, text: str) -> bool:
     return bool(_ends(tree, text, frozenset({0})))
 
 
-def _ends(  # noqa: PLR0911  (one return for each kind of node)
-    tree: Tree, text: str, starts: frozenset[int]
-) -> frozenset[int]:
+def _ends(tree: Tree, text: str, starts: frozenset[int]) -> frozenset[int]:
     match tree:
         case Chars(bits):
             return frozenset(at + 1 for at in starts if at < len(text) and bits & mask(text[at]))

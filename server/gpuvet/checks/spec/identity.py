@@ -333,7 +333,7 @@ DOCUMENT_CHECKS = (
     ),
 )
 
-CHECKS = (
+JOB_CHECKS = (
     Check(
         code="HPJ010",
         name="wrong-api-version",
@@ -352,6 +352,19 @@ CHECKS = (
         source="HyperPod CLI model of the CRD",
         run=wrong_kind_case,
     ),
+    Check(
+        code="HPJ020",
+        name="name-not-a-label",
+        severity=Severity.ERROR,
+        why="Pods are named <job>-<replicaSpec>-<n>; such a name cannot be created.",
+        fix="use lower-case letters, digits and dashes, and keep it short",
+        source="Kubernetes, RFC 1123",
+        run=bad_names,
+    ),
+)
+
+# Also for monitors without their job.
+FIELD_CHECKS = (
     Check(
         code="HPJ013",
         name="unknown-field",
@@ -414,14 +427,5 @@ CHECKS = (
         fix="write a list",
         source="HyperPod CLI model of the CRD",
         run=monitors_not_a_list,
-    ),
-    Check(
-        code="HPJ020",
-        name="name-not-a-label",
-        severity=Severity.ERROR,
-        why="Pods are named <job>-<replicaSpec>-<n>; such a name cannot be created.",
-        fix="use lower-case letters, digits and dashes, and keep it short",
-        source="Kubernetes, RFC 1123",
-        run=bad_names,
     ),
 )

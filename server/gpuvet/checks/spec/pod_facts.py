@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpuvet.checks.spec.instance_types import InstanceType, instance_types
+from gpuvet.checks.spec.instance_types import NodeType, node_types
 from gpuvet.model.job_spec import TEMPLATE, Container, Field, JobSpec, ReplicaSet
 
 GPU = "nvidia.com/gpu"
@@ -134,12 +134,12 @@ def has_placement(replica_set: ReplicaSet) -> bool:
     return any(selector.at(label).present or label in keys for label in (*TYPE_LABELS, GROUP_LABEL))
 
 
-def instance_type(job: JobSpec, replica_set: ReplicaSet) -> InstanceType | None:
+def instance_type(job: JobSpec, replica_set: ReplicaSet) -> NodeType | None:
     """Return the one known type the pods run on, or None where it cannot be said."""
     names = {field.text for field in type_fields(replica_set)}
     if not names and job.context.instance_type:
         names = {job.context.instance_type}
-    return instance_types().get(names.pop() or "") if len(names) == 1 else None
+    return node_types().get(names.pop() or "") if len(names) == 1 else None
 
 
 def volumes(replica_set: ReplicaSet) -> dict[str, Field]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpuvet.checks.registry import Check, Hit, renamed
-from gpuvet.checks.spec.instance_types import InstanceType, instance_types
+from gpuvet.checks.spec.instance_types import NodeType, node_types
 from gpuvet.checks.spec.pod_facts import (
     EFA,
     GPU,
@@ -68,7 +68,7 @@ def accelerator_request_differs(job: JobSpec) -> Iterator[Hit]:
             yield hit
 
 
-def _typed(job: JobSpec) -> Iterator[tuple[ReplicaSet, Container, InstanceType]]:
+def _typed(job: JobSpec) -> Iterator[tuple[ReplicaSet, Container, NodeType]]:
     for replica_set, container in job.trainers():
         kind = instance_type(job, replica_set)
         if kind is not None:
@@ -97,7 +97,7 @@ def _amount_field(container: Container, name: str) -> Field:
     return limit if limit.present else container.amount("requests", name)
 
 
-def _fits_kind(name: str, kind: InstanceType) -> bool:
+def _fits_kind(name: str, kind: NodeType) -> bool:
     return kind.has_gpu if name.startswith("nvidia.com/") else kind.is_neuron
 
 
@@ -317,7 +317,7 @@ def old_type_label(job: JobSpec) -> Iterator[Hit]:
 
 def unknown_type(job: JobSpec) -> Iterator[Hit]:
     """An instance type no HyperPod node carries."""
-    known = instance_types()
+    known = node_types()
     for each in job.replica_sets:
         for field in type_fields(each):
             name = field.text
@@ -341,7 +341,7 @@ def _nearest(name: str) -> str | None:
     family, _, size = name.partition(".")
     close = [
         known
-        for known in instance_types()
+        for known in node_types()
         if _close(known[3:].partition(".")[0], family) and known.endswith(size[-4:] or "x")
     ]
     same_family = [known for known in close if known[3:].partition(".")[0] == family]

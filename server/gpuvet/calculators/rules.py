@@ -1,0 +1,99 @@
+"""Which rule judges which Xid: the dispatch of xid_rules §6 to §10."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from gpuvet.calculators import (
+    rules_gsp,
+    rules_link,
+    rules_memory,
+    rules_process,
+    rules_repair,
+)
+from gpuvet.calculators.cross_node import Shared
+from gpuvet.calculators.events import Occurrence
+from gpuvet.calculators.facts import is_condition_alone
+from gpuvet.calculators.finding import Finding, NodeView, described
+from gpuvet.calculators.rules_action import recovery_findings
+from gpuvet.model.events import Source
+from gpuvet.model.verdict import FaultClass, Verdict
+
+NodeRule = Callable[[NodeView, Occurrence], Iterator[Finding]]
+SharedRule = Callable[[NodeView, Occurrence, Shared], Iterator[Finding]]
+
+_BY_NODE: Mapping[int, NodeRule] = {
+    48: rules_memory.uncorrectable,
+    140: rules_memory.uncorrectable,
+    63: rules_memory.row_marked,
+    64: rules_memory.remap_failed,
+    94: rules_memory.contained,
+    74: rules_link.nvlink4,
+    137: rules_link.illegal_peer_access,
+    155: rules_link.software_defined,
+    **dict.fromkeys(range(144, 151), rules_link.nvlink5),
+    **dict.fromkeys((156, 160, 177), rules_repair.staged_repair),
+    **dict.fromkeys((157, 161), rules_repair.no_spare_left),
+}
+
+_BY_CLUSTER: Mapping[int, SharedRule] = {
+    13: rules_process.graphics_exception,
+    31: rules_process.mmu,
+    32: rules_process.pushbuffer,
+    43: rules_process.reset_channel,
+    45: rules_process.preempted,
+    109: rules_process.context_switch,
+    119: rules_gsp.silent_gsp,
+    120: rules_gsp.silent_gsp,
+}
+
+# 154 is read per GPU and boot; 171 and 172 only place a 48.
+_NEVER_ALONE = frozenset({154, 171, 172})
+
+
+def event_findings(view: NodeView, shared: Shared) -> Iterator[Finding]:
+    """Yield what the Xids of a node call for, consequences left out."""
+    for occurrence in view.candidates():
+        if occurrence.code not in _NEVER_ALONE:
+            yield from _judge(view, occurrence, shared)
+    yield from recovery_findings(view)
+
+
+def _judge(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:
+    special = _not_from_the_kernel(view, occurrence) or rules_repair.wrong_architecture(
+        view, occurrence
+    )
+    if special is not None:
+        yield special
+    elif occurrence.code in _BY_CLUSTER:
+        yield from _BY_CLUSTER[occurrence.code](view, occurrence, shared)
+    else:
+        yield from _BY_NODE.get(occurrence.code, rules_repair.by_catalog)(view, occurrence)
+
+
+def _not_from_the_kernel(view: NodeView, occurrence: Occurrence) -> Finding | None:
+    """Return the finding of an event that only user space or a condition tells of, or None."""
+    if occurrence.first.source is Source.KERNEL:
+        return None
+    if occurrence.sources == (Source.USER_SPACE.value,):
+        return Finding(
+            verdict=Verdict.LEAVE_ALONE,
+            fault_class=FaultClass.INFORMATIONAL,
+            what=f"{described(occurrence)}: written by a program, not the kernel: an injection or "
+            "a copy",
+            rule="xid_log_formats §8",
+            occurrence=occurrence,
+            pci=occurrence.pci,
+            notes=("the health agent may still act on such a line",),
+        )
+    if is_condition_alone(view, occurrence.sources):
+        return Finding(
+            verdict=Verdict.UNVERIFIED,
+            fault_class=FaultClass.UNKNOWN,
+            what=f"{described(occurrence)}: a node condition alone, the measured kernel log has "
+            "no such line",
+            rule="xid_rules §11",
+            occurrence=occurrence,
+            pci=occurrence.pci,
+            minimum_action=Verdict.MONITOR,
+            open_check="the kernel line behind the condition",
+        )
+    return None

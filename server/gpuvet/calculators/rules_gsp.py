@@ -1,0 +1,60 @@
+"""The GSP stopped answering: Xid 119 and 120 (xid_rules §8)."""
+
+from collections.abc import Iterator
+
+from gpuvet.calculators.cross_node import Shared
+from gpuvet.calculators.events import Occurrence
+from gpuvet.calculators.finding import Finding, NodeView, described
+from gpuvet.calculators.recurrence import OPEN_CHECK, Recurs, recurrence
+from gpuvet.model.verdict import FaultClass, Verdict
+
+_CODES = (119, 120)
+_RULE = "xid_rules §8"
+
+
+def silent_gsp(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:
+    """REBOOT and the driver fix; REPLACE only where one GPU alone comes back with it."""
+    again = recurrence(view, occurrence)
+    others = {o.pci for o in view.of(*_CODES)} - {occurrence.pci}
+    after_change = view.node.node in shared.gsp_after_change
+    alone = again.recurs is Recurs.YES and not others and not after_change
+    unknown = again.recurs is Recurs.UNKNOWN and not after_change
+    notes = [_driver_fix(view), *again.notes]
+    if after_change:
+        notes.append("2 or more nodes soon after a driver or AMI change: the driver, not the GPU")
+    yield Finding(
+        verdict=Verdict.REPLACE if alone else Verdict.REBOOT,
+        fault_class=FaultClass.DRIVER_CONFIG,
+        what=f"{described(occurrence)}: the GSP does not answer"
+        + (", again after a reboot on this GPU alone" if alone else ""),
+        rule=_RULE,
+        occurrence=occurrence,
+        pci=occurrence.pci,
+        open_check=OPEN_CHECK if unknown else None,
+        provisional=unknown,
+        notes=tuple(notes),
+    )
+
+
+def _driver_fix(view: NodeView) -> str:
+    """Name the software fix that this flavour of the module allows."""
+    flavour = _is_open(view)
+    if flavour is None:
+        return "fix: another driver version; which module flavour runs was not read (boot banner)"
+    if flavour:
+        return "fix: another driver version; the open kernel module needs its GSP firmware"
+    return (
+        "fix: another driver version; the proprietary module also allows GSP firmware to be "
+        "turned off (NVreg_EnableGpuFirmware=0), which needs the reboot anyway"
+    )
+
+
+def _is_open(view: NodeView) -> bool | None:
+    banners = [
+        (view.clock.boot_of(b), b.line, b.driver_open)
+        for b in view.node.records.boundaries
+        if b.driver_open is not None
+    ]
+    if banners:
+        return max(banners)[2]
+    return view.node.driver_open

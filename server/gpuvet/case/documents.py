@@ -1,0 +1,120 @@
+"""Text and JSON of untrusted files: decoded, bounded, and told apart from what is neither."""
+
+import io
+import json
+from typing import NamedTuple, NoReturn
+
+from gpuvet.case.container import Container
+from gpuvet.case.content import Content
+from gpuvet.model.untyped import is_array, is_object
+
+HEAD_BYTES = 64 * 1024
+# Ours: AWS and Kubernetes objects stay below 20 levels.
+MOST_LEVELS = 64
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # what PowerShell's `>` writes
+
+
+class NotJson(ValueError):
+    """Text that is not one JSON document we can hold."""
+
+
+class Head(NamedTuple):
+    """The beginning of a file, and the reader that goes on after it."""
+
+    data: bytes
+    rest: "io.BufferedReader[Content]"
+    content: Content
+
+    @property
+    def text(self) -> str:
+        """The beginning as text."""
+        return decode(self.data)
+
+    @property
+    def is_binary(self) -> bool:
+        """Say whether this is no text: many NULs or control bytes, and no UTF-16 mark."""
+        sample = self.data[:4096]
+        if not sample or sample.startswith(_UTF16):
+            return False
+        strange = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
+        # Ours: a log that a crash filled with NULs still has lines around them.
+        return strange * 3 > len(sample) and b"\n" not in sample.strip(b"\0")
+
+    def whole(self, limit: int) -> tuple[str, bool]:
+        """Return the file as text up to a limit, and whether more stood behind it."""
+        data = self.data + self.rest.read(max(0, limit - len(self.data)))
+        is_more = len(data) >= limit and bool(self.rest.read(1))
+        return decode(data[:limit]), is_more
+
+
+def open_head(content: Content) -> Head:
+    """Read the beginning of a file."""
+    reader = io.BufferedReader(content, 256 * 1024)
+    return Head(reader.read(HEAD_BYTES), reader, content)
+
+
+def decode(data: bytes) -> str:
+    """Return bytes as text: UTF-8, or UTF-16 where its mark says so; what is broken is shown."""
+    if data.startswith(_UTF16):
+        return data.decode("utf-16", errors="replace")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def parse_json(text: str) -> object:
+    """Return one JSON document.
+
+    Raises:
+        NotJson: It is none, is nested too deep, or holds NaN or Infinity.
+    """
+    try:
+        document: object = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise NotJson("nested too deep") from None
+    except ValueError as error:
+        raise NotJson(str(error)) from None
+    if _levels_beyond(document, MOST_LEVELS):
+        msg = f"nested more than {MOST_LEVELS} levels deep"
+        raise NotJson(msg)
+    return document
+
+
+def _refuse(word: str) -> NoReturn:
+    msg = f"{word} is no JSON"
+    raise ValueError(msg)
+
+
+def _levels_beyond(document: object, most: int) -> bool:
+    level = [document]
+    for _ in range(most):
+        level = [inner for outer in level for inner in _children(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: object) -> list[object]:
+    if is_object(value):
+        return [inner for inner in value.values() if is_object(inner) or is_array(inner)]
+    if is_array(value):
+        return [inner for inner in value if is_object(inner) or is_array(inner)]
+    return []
+
+
+def one_document(container: Container) -> tuple[object, str, int]:
+    """Return the JSON document that a one-file case is, its name and its bytes.
+
+    The document is None where the file is not one JSON document.
+    """
+    for file in container.files():
+        if file.content is None:
+            return None, file.path, 0
+        head = open_head(file.content)
+        if head.text.lstrip()[:1] not in {"{", "["}:
+            return None, file.path, file.content.size
+        text, is_more = head.whole(container.limits.document_bytes)
+        try:
+            document = None if is_more else parse_json(text)
+        except NotJson:
+            document = None
+        return document, file.path, file.content.size
+    return None, container.path.name, 0

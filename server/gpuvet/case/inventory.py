@@ -1,0 +1,188 @@
+"""The nodes of a case: who they are, from every source that names them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from gpuvet.aws.door import AwsDoor, NodeName
+from gpuvet.aws.timestamps import as_datetime
+from gpuvet.case.case import Case
+from gpuvet.case.cluster_facts import CLUSTER_TAG
+from gpuvet.case.held_logs import UNATTRIBUTED
+from gpuvet.model.case import Accelerator, CaseNode, NodeReading
+from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.untyped import object_at, objects_at, text_at
+
+Json = Mapping[str, Any]
+
+# EC2 families with GPUs (p, g, gr) or Neuron devices (trn, inf); their numbers go on growing.
+_ACCELERATED = re.compile(r"(?:ml\.)?(?:p\d|g\d|gr\d|trn\d|inf\d)[\w-]*\.")
+_TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
+_GONE = frozenset({"terminated", "shutting-down"})
+
+
+def nodes(case: Case) -> tuple[CaseNode, ...]:
+    """Return every node that a reply, a table, an object or a log of the case names, sorted.
+
+    A recorded account is asked through its door, as a live one would be.
+    """
+    seen: dict[str, CaseNode] = {}
+    for found in _everywhere(case):
+        before = seen.get(found.node)
+        seen[found.node] = found if before is None else _joined(before, found)
+    default, types = case.meta.orchestrator, _types(case)
+    return tuple(_finished(seen[name], default, types) for name in sorted(seen))
+
+
+def node_names(found: Sequence[CaseNode]) -> tuple[NodeName, ...]:
+    """Return the names to look for in stream names."""
+    return tuple(NodeName(node=node.node, aliases=node.aliases) for node in found)
+
+
+def _everywhere(case: Case) -> Iterator[CaseNode]:
+    yield from hyperpod_nodes(case.aws, case.meta.cluster)
+    yield from ec2_nodes(case.aws, case.meta.cluster)
+    for reading in case.facts.nodes:
+        if reading.node != UNATTRIBUTED:
+            yield reading_node(reading)
+    for node, source in case.named:
+        yield CaseNode(node=node, known_from=(source,))
+
+
+def hyperpod_nodes(door: AwsDoor, cluster: str | None) -> Iterator[CaseNode]:
+    """Yield the nodes that SageMaker lists of a cluster."""
+    params = {"ClusterName": cluster} if cluster else {}
+    answer = door.read("sagemaker:ListClusterNodes", params)
+    for page in answer.value or ():
+        for row in objects_at(page, "ClusterNodeSummaries"):
+            node = text_at(row, "InstanceId")
+            if node is None:
+                continue
+            yield CaseNode(
+                node=node,
+                host=text_at(row, "PrivateDnsHostname"),
+                aliases=_aliases(text_at(row, "PrivateDnsHostname"), f"hyperpod-{node}"),
+                instance_group=text_at(row, "InstanceGroupName"),
+                instance_type=text_at(row, "InstanceType"),
+                launched_at=as_datetime(row.get("LaunchTime")),
+                state=text_at(object_at(row, "InstanceStatus"), "Status"),
+                known_from=("sagemaker:ListClusterNodes",),
+            )
+
+
+def ec2_nodes(door: AwsDoor, cluster: str | None) -> Iterator[CaseNode]:
+    """Yield the instances that EC2 describes; of a named cluster those that carry its tag."""
+    filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]}] if cluster else []
+    answer = door.read("ec2:DescribeInstances", {"Filters": filters} if filters else {})
+    reserved = _reserved_types(door)
+    for page in answer.value or ():
+        for reservation in objects_at(page, "Reservations"):
+            for row in objects_at(reservation, "Instances"):
+                node = _instance(row)
+                if node is not None:
+                    kind = reserved.get(text_at(row, "CapacityReservationId") or "")
+                    yield node.model_copy(update={"instance_type": node.instance_type or kind})
+
+
+def _reserved_types(door: AwsDoor) -> dict[str, str]:
+    """Return the instance type of each reservation: all instances in one are of its type."""
+    answer = door.read("ec2:DescribeCapacityReservations", {})
+    rows = (row for page in answer.value or () for row in objects_at(page, "CapacityReservations"))
+    pairs = ((text_at(r, "CapacityReservationId"), text_at(r, "InstanceType")) for r in rows)
+    return {name: kind for name, kind in pairs if name and kind}
+
+
+def _instance(row: Json) -> CaseNode | None:
+    node = text_at(row, "InstanceId")
+    if node is None:
+        return None
+    host, address = text_at(row, "PrivateDnsName"), text_at(row, "PrivateIpAddress")
+    tags = {text_at(tag, "Key"): text_at(tag, "Value") for tag in objects_at(row, "Tags")}
+    state = text_at(object_at(row, "State"), "Name")
+    return CaseNode(
+        node=node,
+        host=host.partition(".")[0] if host else tags.get("Name"),
+        aliases=_aliases(host, address, f"ip-{address.replace('.', '-')}" if address else None),
+        instance_group=tags.get("parallelcluster:compute-resource-name"),
+        instance_type=text_at(row, "InstanceType"),
+        launched_at=as_datetime(row.get("LaunchTime")),
+        left_at=_left_at(row) if state in _GONE else None,
+        state=state,
+        orchestrator=Orchestrator.PARALLELCLUSTER if CLUSTER_TAG in tags else Orchestrator.UNKNOWN,
+        known_from=("ec2:DescribeInstances",),
+    )
+
+
+def _left_at(row: Json) -> datetime | None:
+    """Return when an instance ended, from the reason of its last transition."""
+    found = _TRANSITION.search(text_at(row, "StateTransitionReason") or "")
+    return as_datetime(found[1]) if found else None
+
+
+def reading_node(reading: NodeReading) -> CaseNode:
+    """Return what an operator's reading says of who a node is."""
+    return CaseNode(
+        node=reading.node,
+        host=reading.host,
+        aliases=_aliases(reading.host, *reading.aliases),
+        instance_type=reading.instance_type,
+        gpu_expected=reading.gpu_expected,
+        driver_version=reading.driver_version,
+        driver_open=reading.driver_open,
+        launched_at=reading.launched_at,
+        left_at=reading.left_at,
+        state=reading.facts.status,
+        known_from=reading.files,
+    )
+
+
+def _aliases(*names: str | None) -> tuple[str, ...]:
+    """Return names and their short forms, each once."""
+    every = (part for name in names if name for part in (name, _short(name)))
+    return tuple(dict.fromkeys(every))
+
+
+def _short(name: str) -> str:
+    return name if name.replace(".", "").isdigit() else name.partition(".")[0]
+
+
+def _joined(one: CaseNode, other: CaseNode) -> CaseNode:
+    """Return what two sources say together; the first one has the word where both speak."""
+    known = {
+        name: value
+        for name in type(one).model_fields
+        if (value := getattr(one, name)) not in {None, Accelerator.UNKNOWN, Orchestrator.UNKNOWN}
+        and name not in {"aliases", "known_from"}
+    }
+    return other.model_copy(
+        update={
+            **known,
+            "aliases": tuple(dict.fromkeys((*one.aliases, *other.aliases))),
+            "known_from": tuple(dict.fromkeys((*one.known_from, *other.known_from))),
+        }
+    )
+
+
+def _types(case: Case) -> dict[str | None, str]:
+    """Return instance types by group, and under None the type of a cluster that has just one."""
+    by_group: dict[str | None, str] = {}
+    params = {"ClusterName": case.meta.cluster} if case.meta.cluster else {}
+    for page in case.aws.read("sagemaker:DescribeCluster", params).value or ():
+        for group in objects_at(page, "InstanceGroups"):
+            name, kind = text_at(group, "InstanceGroupName"), text_at(group, "InstanceType")
+            if name is not None and kind is not None:
+                by_group[name] = kind
+    kinds = set(by_group.values())
+    return {**by_group, None: kinds.pop()} if len(kinds) == 1 else by_group
+
+
+def _finished(node: CaseNode, default: Orchestrator, types: Mapping[str | None, str]) -> CaseNode:
+    kind = node.instance_type or types.get(node.instance_group) or types.get(None)
+    accelerator = node.accelerator
+    if kind is not None:
+        is_one = _ACCELERATED.match(kind) is not None
+        accelerator = Accelerator.YES if is_one else Accelerator.NO
+    own = node.orchestrator if node.orchestrator is not Orchestrator.UNKNOWN else default
+    update = {"instance_type": kind, "accelerator": accelerator, "orchestrator": own}
+    return node.model_copy(update=update)

@@ -1,0 +1,45 @@
+"""Every check of a job spec, in order; adding one means adding it to its family's tuple."""
+
+from gpuvet.checks.registry import Check
+from gpuvet.checks.spec import (
+    container,
+    document,
+    elastic,
+    identity,
+    launch,
+    monitor_metrics,
+    monitor_patterns,
+    monitor_timing,
+    observability,
+    resources,
+    run_policy,
+)
+from gpuvet.model.job_spec import JobSpec, Manifest
+
+DOCUMENT_CHECKS: tuple[Check[Manifest], ...] = (
+    *document.CHECKS,
+    *identity.DOCUMENT_CHECKS,
+    *observability.CHECKS,
+)
+FIELD_CHECKS: tuple[Check[JobSpec], ...] = identity.FIELD_CHECKS
+JOB_CHECKS: tuple[Check[JobSpec], ...] = (
+    *identity.JOB_CHECKS,
+    *launch.CHECKS,
+    *resources.CHECKS,
+    *container.CHECKS,
+    *run_policy.CHECKS,
+    *elastic.CHECKS,
+)
+MONITOR_CHECKS: tuple[Check[JobSpec], ...] = (
+    *monitor_patterns.CHECKS,
+    *monitor_metrics.CHECKS,
+    *monitor_timing.CHECKS,
+)
+CODES: tuple[str, ...] = tuple(
+    sorted(
+        (
+            *(check.code for check in DOCUMENT_CHECKS),
+            *(check.code for check in (*FIELD_CHECKS, *JOB_CHECKS, *MONITOR_CHECKS)),
+        )
+    )
+)

@@ -1,0 +1,50 @@
+"""Arguments that commands share, spelled once (contracts §2), and the only clock."""
+
+import argparse
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Subparsers(Protocol):
+    """The part of argparse's subparsers that a command needs."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str,  # noqa: A002 (argparse's own word)
+        description: str,
+    ) -> argparse.ArgumentParser:
+        """Add a command."""
+        ...
+
+
+def add_case(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add `--case` and `--question`."""
+    parser.add_argument(
+        "--case",
+        required=required,
+        metavar="PATH",
+        help="a folder, .zip, .tar(.gz, .xz) or file with logs and recorded replies",
+    )
+    parser.add_argument("--question", metavar="TEXT", help="what is being asked, in your words")
+
+
+def add_times(parser: argparse.ArgumentParser) -> None:
+    """Add `--since`, `--until` and `--failure-at`."""
+    form = "ISO 8601 with Z, or back from now as 90m, 24h, 7d"
+    parser.add_argument("--since", metavar="TIME", help=f"start of the window: {form}")
+    parser.add_argument("--until", metavar="TIME", help="end of the window; default now")
+    parser.add_argument("--failure-at", metavar="TIME", help="when the job failed")
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--format`."""
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+    )
+
+
+def clock() -> datetime:
+    """Return the present in UTC; cases with a clock of their own never ask for it."""
+    return datetime.now(UTC)  # noqa: TID251 (the edge that may read the clock)

@@ -1,0 +1,34 @@
+"""`gpuvet docs build`: writes the generated part of references/."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpuvet.commands.common import Subparsers
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command to the command line."""
+    parser = subparsers.add_parser(
+        "docs",
+        help="write the generated part of references/",
+        description="Tables and JSON Schemas, from the code they describe.",
+    )
+    parser.add_argument("verb", choices=("build", "check"))
+    parser.add_argument("--root", default=".", metavar="DIR", help="the checkout; default: here")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the pages, or list the stale ones."""
+    from gpuvet.docs import build, check
+
+    root = Path(args.root)
+    if args.verb == "build":
+        for name in build(root):
+            sys.stdout.write(f"wrote {name}\n")
+        return 0
+    stale = check(root)
+    for name in stale:
+        sys.stdout.write(f"stale: {name}\n")
+    return 1 if stale else 0

@@ -1,0 +1,70 @@
+"""The generated part of references/: which pages there are, written or compared."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
+from gpuvet.model.report import VerdictReport
+
+FOLDER = "references"
+
+
+class PageMaker(NamedTuple):
+    """One generated file."""
+
+    path: str  # under references/
+    make: Callable[[], str]
+
+
+def schema(value: type[BaseModel]) -> Callable[[], str]:
+    """Return a maker of the JSON Schema of what a command prints."""
+
+    def make() -> str:
+        return (
+            json.dumps(value.model_json_schema(by_alias=True, mode="serialization"), indent=1)
+            + "\n"
+        )
+
+    return make
+
+
+PAGE_MAKERS: tuple[PageMaker, ...] = (
+    PageMaker("xids.md", xids_page),
+    PageMaker("sxids.md", sxids_page),
+    PageMaker("nvlink5.md", nvlink5_page),
+    PageMaker("schemas/verdict.json", schema(VerdictReport)),
+)
+
+
+def pages(makers: tuple[PageMaker, ...] = PAGE_MAKERS) -> Mapping[str, str]:
+    """Return the text of every generated page by its path under references/."""
+    return MappingProxyType({maker.path: maker.make() for maker in makers})
+
+
+def build(root: Path, makers: tuple[PageMaker, ...] = PAGE_MAKERS) -> tuple[str, ...]:
+    """Write the pages that are not current under `root`/references; return their paths."""
+    stale = check(root, makers)
+    for path in stale:
+        target = root / FOLDER / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(pages(makers)[path], encoding="utf-8", newline="\n")
+    return stale
+
+
+def check(root: Path, makers: tuple[PageMaker, ...] = PAGE_MAKERS) -> tuple[str, ...]:
+    """Return the paths of pages that are missing or not current."""
+    return tuple(
+        path for path, text in pages(makers).items() if _text_of(root / FOLDER / path) != text
+    )
+
+
+def _text_of(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""What a code or a line means, for people: values and their wording."""

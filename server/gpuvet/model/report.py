@@ -1,0 +1,103 @@
+"""What a mode answers: one value, from which text, Markdown and JSON are written (contracts §3)."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, Field
+
+from gpuvet.model.base import Value
+from gpuvet.model.coverage import CoverageStatus, Shipper
+from gpuvet.model.evidence import Reason
+from gpuvet.model.verdict import NodeVerdict, Verdict
+
+Mode = Literal["Incident", "Preflight", "Audit"]
+Label = Literal["Proven", "Hypothesis", "Not observable"]
+ReportConfidence = Literal["High", "Medium", "Low"]
+
+
+class ReportWindow(Value):
+    """The window asked about and where it came from."""
+
+    since: AwareDatetime
+    until: AwareDatetime
+    source: str
+
+
+class GapRow(Value):
+    """Consecutive hours of one source that could not be seen; end excluded."""
+
+    start: AwareDatetime
+    end: AwareDatetime
+    hours: int
+    state: str
+    note: str | None = None
+
+
+class CoverageRow(Value):
+    """One source of one node."""
+
+    node: str
+    source: Shipper
+    group: str | None
+    stream: str | None
+    status: CoverageStatus
+    reason: str | None = None
+    hours_measured: int
+    hours_asked: int
+    gaps: tuple[GapRow, ...] = ()
+    detections: int | None = None
+    notes: tuple[str, ...] = ()
+    evidence: str | None = None
+
+
+class NotSeenRow(Value):
+    """A source that was not seen, why, and what would close it."""
+
+    what: str
+    reason: Reason | str
+    closes_with: str
+    nodes: tuple[str, ...] = ()
+
+
+class FileRow(Value):
+    """One file of a case and how far it was read."""
+
+    path: str
+    kind: str
+    status: Literal["read", "partly read", "not understood"]
+    reason: str | None = None
+    lines: int | None = None
+
+
+class CountsRow(Value):
+    """Lines by what became of them, so that nothing is lost silently."""
+
+    understood: int = 0
+    benign: int = 0
+    not_understood: int = 0
+
+
+class VerdictReport(Value):
+    """`gpuvet verdict`: node verdicts only; branch and label stay null."""
+
+    schema_: str = Field("gpuvet/verdict/1", alias="schema")
+    mode: Mode
+    account: str | None = None
+    region: str | None = None
+    cluster: str | None = None
+    orchestrator: str
+    now: AwareDatetime
+    failure_at: AwareDatetime | None = None
+    window: ReportWindow
+    verdicts: dict[str, Verdict]
+    branch: None = None
+    label: None = None
+    confidence: ReportConfidence
+    nodes: tuple[NodeVerdict, ...]
+    coverage: tuple[CoverageRow, ...]
+    branches: tuple[None, ...] = ()
+    timeline: tuple[None, ...] = ()
+    not_seen: tuple[NotSeenRow, ...]
+    files: tuple[FileRow, ...] = ()
+    lines: CountsRow = CountsRow()
+    notes: tuple[str, ...] = ()
+    markdown: str = ""

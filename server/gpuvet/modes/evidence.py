@@ -1,0 +1,125 @@
+"""Gathers what a verdict needs through the doors: nodes, streams, counts, lines, facts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuvet.case import Case
+from gpuvet.case import nodes as nodes_of
+from gpuvet.model.case import BusHistory, CaseNode, NodeReading
+from gpuvet.model.cluster import (
+    ClusterEvidence,
+    NodeEvidence,
+    NodeFacts,
+    NodeRecords,
+    NotSeen,
+    Orchestrator,
+)
+from gpuvet.model.events import Boundary, TimeQuality
+from gpuvet.modes.logs import Logs, read_logs
+from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
+from gpuvet.modes.window import Resolved
+from gpuvet.parse.kernel_log import LineCounts, node_records
+
+_FACTS_STREAM = "operator facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The evidence of a question, and what of it could not be read."""
+
+    evidence: ClusterEvidence
+    not_seen: tuple[NotSeen, ...]
+    counts: LineCounts
+    notes: tuple[str, ...] = ()
+
+
+def gather(case: Case, asked: Resolved) -> Gathered:
+    """Return everything a verdict may use, with every source that was not read named."""
+    nodes = nodes_of(case)
+    logs = read_logs(case, nodes, asked)
+    orchestrator = _orchestrator(case, nodes)
+    agent, agent_unread = read_agent(case, orchestrator, logs, asked)
+    evidence = ClusterEvidence(
+        orchestrator=orchestrator,
+        now=asked.now,
+        window=asked.window,
+        window_source=asked.source,
+        failure_at=asked.failure_at,
+        failure_measured=asked.failure_measured,
+        nodes=tuple(_node(case, node, logs, asked, agent) for node in nodes),
+    )
+    return Gathered(evidence=evidence, not_seen=(*logs.not_seen, *agent_unread), counts=logs.lines)
+
+
+def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
+    if case.meta.orchestrator is not Orchestrator.UNKNOWN:
+        return case.meta.orchestrator
+    seen = [n.orchestrator for n in nodes if n.orchestrator is not Orchestrator.UNKNOWN]
+    return max(set(seen), key=seen.count) if seen else Orchestrator.UNKNOWN
+
+
+def _node(
+    case: Case, node: CaseNode, logs: Logs, asked: Resolved, agent: Agent | None
+) -> NodeEvidence:
+    reading = case.facts.of(node.node)
+    records = node_records([*logs.records.get(node.node, ()), *_declared_boots(node.node, reading)])
+    return NodeEvidence(
+        node=node.node,
+        host=node.host,
+        instance_type=node.instance_type,
+        gpu_expected=node.gpu_expected,
+        driver_version=node.driver_version,
+        driver_open=node.driver_open,
+        launched_at=node.launched_at,
+        left_at=node.left_at,
+        records=records,
+        facts=_facts(case, node, reading, records),
+        coverage=coverage_of(case, node, reading, logs, records, asked, agent),
+    )
+
+
+def _declared_boots(node: str, reading: NodeReading | None) -> tuple[Boundary, ...]:
+    return tuple(
+        Boundary(
+            node=node,
+            stream=_FACTS_STREAM,
+            line=0,
+            raw="",
+            at=boot.at,
+            time_quality=TimeQuality.EXACT,
+            kind=boot.kind,
+        )
+        for boot in (reading.boots if reading else ())
+    )
+
+
+_HEALTH_LABEL = "sagemaker.amazonaws.com/node-health-status"
+
+
+def _facts(
+    case: Case, node: CaseNode, reading: NodeReading | None, records: NodeRecords
+) -> NodeFacts:
+    facts = reading.facts if reading else NodeFacts()
+    labels = dict(reading.labels) if reading else {}
+    updates: dict[str, object] = {}
+    if node.state and facts.status is None:
+        updates["status"] = node.state
+    if facts.health_label is None and _HEALTH_LABEL in labels:
+        updates["health_label"] = labels[_HEALTH_LABEL]
+    history = _history(case, node.node, records)
+    if history is not None:
+        updates["earlier_same_gpu_events"] = history.earlier_events
+        updates["reboots_since_event"] = history.reboots_since
+        if facts.gpus_seen is None:
+            updates["gpus_seen"] = history.visible_gpus
+    return facts.model_copy(update=updates)
+
+
+def _history(case: Case, node: str, records: NodeRecords) -> BusHistory | None:
+    """Return the told history of this node's GPU; one without a node goes to whoever has events."""
+    for history in case.facts.bus_history:
+        named = history.node == node or (history.node is None and bool(records.xids))
+        pci_fits = history.pci is None or any(x.pci == history.pci for x in records.xids)
+        if named and pci_fits:
+            return history
+    return None

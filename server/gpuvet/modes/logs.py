@@ -1,0 +1,129 @@
+"""Reads the logs of a question through the log door, once, for every calculator."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from gpuvet.aws.door import LogLine, LogStream
+from gpuvet.calculators.coverage import CoverageRules
+from gpuvet.calculators.recurrence import RECURRENCE_DAYS
+from gpuvet.case import Case, node_names
+from gpuvet.model.case import CaseNode
+from gpuvet.model.cluster import NotSeen
+from gpuvet.model.coverage import StreamCounts
+from gpuvet.model.events import AnyRecord
+from gpuvet.model.evidence import Envelope, Reason, Window
+from gpuvet.modes.window import Resolved
+from gpuvet.parse.kernel_log import LineCounts, RawLine, parse_lines
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """What came through the log door, by node."""
+
+    streams: Mapping[str, tuple[LogStream, ...]]
+    counts: Mapping[str, tuple[StreamCounts, ...]]
+    records: Mapping[str, tuple[AnyRecord, ...]]
+    lines_whole: bool  # every candidate line of every stream was read
+    lines: LineCounts
+    not_seen: tuple[NotSeen, ...]
+
+
+def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
+    """Return streams, counts and records of these nodes, and what of them was not read."""
+    found = case.logs.streams(node_names(nodes))
+    not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
+    streams = found.value or ()
+    rules = rules_of(case)
+    padded = asked.window.padded(rules.pad, rules.pad)
+    counted = case.logs.hourly_counts(streams, padded)
+    not_seen += unread(counted, "lines per hour of the streams", "count lines per hour again")
+    lookback = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.end)
+    lines = case.logs.gpu_lines(streams, lookback)
+    not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
+    records, line_counts = _parse(lines.value or (), asked.now)
+    by_node: dict[str, list[LogStream]] = defaultdict(list)
+    for stream in streams:
+        by_node[stream.node].append(stream)
+    counts: dict[str, list[StreamCounts]] = defaultdict(list)
+    for one in counted.value or ():
+        counts[one.node].append(_with_status(one, counted))
+    return Logs(
+        streams={n: tuple(s) for n, s in by_node.items()},
+        counts={n: tuple(c) for n, c in counts.items()},
+        records=records,
+        lines_whole=lines.status.is_complete,
+        lines=line_counts,
+        not_seen=tuple(not_seen),
+    )
+
+
+def _with_status(
+    counts: StreamCounts, envelope: Envelope[tuple[StreamCounts, ...]]
+) -> StreamCounts:
+    """Let an incomplete reading make its missing hours unknown instead of empty."""
+    if envelope.status.is_complete or not counts.bins_status.is_complete:
+        return counts
+    return counts.model_copy(
+        update={"bins_status": envelope.status, "bins_reason": envelope.reason}
+    )
+
+
+def _parse(
+    lines: Iterable[LogLine], now: datetime
+) -> tuple[dict[str, tuple[AnyRecord, ...]], LineCounts]:
+    by_stream: dict[tuple[str, str | None, str], list[RawLine]] = defaultdict(list)
+    for line in lines:
+        shipped = (
+            datetime.fromtimestamp(line.shipped_at_ms / 1000, tz=UTC)
+            if line.shipped_at_ms is not None
+            else None
+        )
+        by_stream[(line.node, line.group, line.stream)].append(
+            RawLine(text=line.text, line=line.line, shipped_at=shipped)
+        )
+    records: dict[str, list[AnyRecord]] = defaultdict(list)
+    totals = LineCounts()
+    for (node, group, stream), raw in by_stream.items():
+        parsed = parse_lines(raw, node=node, stream=stream, group=group, reference_time=now)
+        for record in parsed.records:
+            records[record.node].append(record)
+        totals = _added(totals, parsed.counts)
+    return {node: tuple(found) for node, found in records.items()}, totals
+
+
+def _added(one: LineCounts, other: LineCounts) -> LineCounts:
+    return LineCounts(
+        lines=one.lines + other.lines,
+        understood=one.understood + other.understood,
+        benign=one.benign + other.benign,
+        unrelated=one.unrelated + other.unrelated,
+        not_understood=one.not_understood + other.not_understood,
+    )
+
+
+def unread(envelope: Envelope[T], what: str, closes: str) -> Iterator[NotSeen]:
+    """Yield the absence that an incomplete reading is."""
+    if envelope.status.is_complete:
+        return
+    yield NotSeen(
+        what=what,
+        reason=envelope.reason or Reason.NOT_RECORDED,
+        closes_with=f"{closes} ({envelope.service}:{envelope.operation})",
+    )
+
+
+def rules_of(case: Case) -> CoverageRules:
+    """Return the allowances of the coverage proof for a case.
+
+    A recorded count that ends at the case's own clock has no delivery lag to wait for, and a
+    window whose pad is inside it already is not widened again.
+    """
+    rules = CoverageRules()
+    pad = timedelta(0) if case.meta.window_padded else rules.pad
+    lag = timedelta(0) if case.meta.window_padded else rules.lag
+    return CoverageRules(pad=pad, lag=lag)

@@ -1,0 +1,208 @@
+"""The coverage of each node: its counted streams, its health agent, or what a case declares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpuvet.aws.door import LogStream
+from gpuvet.calculators.coverage import (
+    HOUR,
+    Life,
+    hma_coverage,
+    node_coverage,
+    source_coverage,
+)
+from gpuvet.case import Case, xid_sight
+from gpuvet.model.case import Accelerator, CaseForm, CaseNode, NodeReading
+from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
+from gpuvet.model.coverage import (
+    CoverageStatus,
+    Gap,
+    Gate,
+    HourState,
+    NodeCoverage,
+    Shipper,
+    SourceCoverage,
+)
+from gpuvet.model.events import HmaRecord
+from gpuvet.model.evidence import Window
+from gpuvet.modes.logs import Logs, rules_of, unread
+from gpuvet.modes.window import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What bears on the health agent's silence: its group, and whether that is live."""
+
+    group: str | None
+    group_live: bool | None
+
+
+_CLUSTER_GROUP = "/aws/sagemaker/Clusters/"
+
+
+def read_agent(
+    case: Case, orchestrator: Orchestrator, logs: Logs, asked: Resolved
+) -> tuple[Agent | None, tuple[NotSeen, ...]]:
+    """Return whether the cluster's own log group was live inside the window, without the pad."""
+    if not orchestrator.is_hyperpod:
+        return None, ()
+    groups = sorted(
+        {
+            s.group
+            for streams in logs.streams.values()
+            for s in streams
+            if s.group is not None and s.group.startswith(_CLUSTER_GROUP)
+        }
+    )
+    found = case.logs.group_streams(groups[0] if groups else _CLUSTER_GROUP)
+    others = found.value or ()
+    if not others:
+        missing = tuple(unread(found, "streams of the cluster's log group", "list its streams"))
+        return Agent(groups[0] if groups else None, None if missing else False), missing
+    counted = case.logs.hourly_counts(others, asked.window)
+    live = any(
+        b.lines and _counts_as_inside(b.hour, asked.window)
+        for one in counted.value or ()
+        for b in one.bins
+    )
+    missing = tuple(unread(counted, "liveness of the cluster's log group", "count its lines"))
+    return Agent(others[0].group, True if live else None if missing else False), missing
+
+
+def _counts_as_inside(hour: datetime, window: Window) -> bool:
+    """Say whether an hour's lines lie inside a window; a short window takes the hour around it."""
+    if window.end - window.start < 2 * HOUR:
+        return window.start < hour + HOUR and hour < window.end
+    return window.start <= hour < window.end
+
+
+def coverage_of(
+    case: Case,
+    node: CaseNode,
+    reading: NodeReading | None,
+    logs: Logs,
+    records: NodeRecords,
+    asked: Resolved,
+    hma: Agent | None,
+) -> NodeCoverage:
+    """Return what every source of a node could show, and what the node may claim."""
+    streams = logs.streams.get(node.node, ())
+    if reading is not None and reading.coverage is not None:
+        return _declared(node.node, reading, streams)
+    life = Life(launched_at=node.launched_at, left_at=node.left_at)
+    rules = rules_of(case)
+    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper is not Shipper.HMA]
+    sources = [source_coverage(c, asked.window, asked.now, life=life, rules=rules) for c in counts]
+    counted = {c.stream for c in logs.counts.get(node.node, ())}
+    # Beside counted streams a raw file is an excerpt of one of them, not a source of its own.
+    sources += [
+        _uncounted(s)
+        for s in streams
+        if s.stream not in counted and not _is_agents(s) and (s.group is not None or not counts)
+    ]
+    if hma is not None:
+        sources.append(_agent_coverage(hma, node, streams, records, asked.window))
+    return node_coverage(node.node, sources, searched=_searched(case, node.node, logs))
+
+
+def _searched(case: Case, node: str, logs: Logs) -> frozenset[str]:
+    """Return the streams of a node over which "0 Xids" may be said.
+
+    The log door searches by itself: where its answer was complete, every stream was searched. A
+    case of files tells by its raw logs, which stand for the node's counted streams (people keep
+    counts and lines of one stream under different names), or by complete searches of exact
+    streams.
+    """
+    counted = {c.stream for c in logs.counts.get(node, ())}
+    if not logs.lines_whole:
+        return frozenset()
+    if case.meta.form is CaseForm.SCENARIO:
+        return frozenset(counted)
+    sight = xid_sight(case, node)
+    if sight.logs:
+        return frozenset(counted)
+    return frozenset(s for s in counted if any(x.covers(s) for x in sight.searches))
+
+
+def _declared(node: str, reading: NodeReading, streams: Sequence[LogStream]) -> NodeCoverage:
+    """Take coverage as the case states it, stream by stream where it names any."""
+    declared = reading.coverage
+    gate = declared.status if declared else Gate.NONE
+    status = _DECLARED[gate]
+    empty = declared.empty_hours if declared else ()
+    gaps = tuple(Gap(start=h, end=h + HOUR, state=HourState.EMPTY) for h in empty)
+    named: list[tuple[str | None, str | None]] = [(s.group, s.stream) for s in streams]
+    return NodeCoverage(
+        node=node,
+        status=status,
+        gate=gate,
+        hours_asked=len(empty),
+        empty_hours=tuple(empty),
+        sources=tuple(
+            SourceCoverage(
+                node=node,
+                source=Shipper.HMA if gate is Gate.HMA_ONLY else Shipper.UNKNOWN,
+                group=group,
+                stream=stream,
+                status=status,
+                reason="as the case states it",
+                hours_asked=len(empty),
+                gaps=gaps,
+            )
+            for group, stream in named or [(None, None)]
+        ),
+        notes=("coverage as the case states it, not measured here",),
+    )
+
+
+_DECLARED = {
+    Gate.MEASURED: CoverageStatus.MEASURED,
+    Gate.PARTIAL: CoverageStatus.PARTIAL,
+    Gate.NONE: CoverageStatus.NOT_OBSERVABLE,
+    Gate.HMA_ONLY: CoverageStatus.NO_HMA_DETECTIONS,
+}
+
+
+def _uncounted(stream: LogStream) -> SourceCoverage:
+    """A stream whose lines cannot be counted by hour, such as dmesg with uptime only."""
+    return SourceCoverage(
+        node=stream.node,
+        source=Shipper.UNKNOWN,
+        group=stream.group,
+        stream=stream.stream,
+        status=CoverageStatus.UNVERIFIED,
+        reason="no lines per hour could be counted",
+    )
+
+
+_AGENT_STREAM = "SagemakerHealthMonitoringAgent/"
+
+
+def _is_agents(stream: LogStream) -> bool:
+    return stream.stream.startswith(_AGENT_STREAM)
+
+
+def _agent_coverage(
+    agent: Agent,
+    node: CaseNode,
+    streams: Sequence[LogStream],
+    records: NodeRecords,
+    window: Window,
+) -> SourceCoverage:
+    own = next((s for s in streams if _is_agents(s)), None)
+    detections = [
+        r for r in records.hma if _at(r) is not None and window.holds(_at(r) or window.start)
+    ]
+    return hma_coverage(
+        node.node,
+        group=own.group if own else agent.group,
+        stream=own.stream if own else None,
+        detections=len(detections),
+        group_live=agent.group_live or None if agent.group is None else agent.group_live,
+        has_accelerator=node.accelerator is not Accelerator.NO,
+    )
+
+
+def _at(record: HmaRecord) -> datetime | None:
+    return record.at or record.agent_at

@@ -1,0 +1,116 @@
+"""The verdict report as text and as Markdown: equal nodes grouped, grounds quoted."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.report import CoverageRow, NotSeenRow, VerdictReport
+from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.report.actions import action
+from gpuvet.report.render import render
+
+_STRONGEST_FIRST = (
+    Verdict.REPLACE,
+    Verdict.REBOOT,
+    Verdict.UNVERIFIED,
+    Verdict.NOT_OBSERVABLE,
+    Verdict.MONITOR,
+    Verdict.LEAVE_ALONE,
+)
+
+
+class NodeGroup(NamedTuple):
+    """Nodes that have the same to say; the first one's grounds are shown."""
+
+    shown: NodeVerdict
+    nodes: tuple[str, ...]
+    action: str
+
+
+class CoverageGroup(NamedTuple):
+    """Sources that came to the same, with the first one's names."""
+
+    shown: CoverageRow
+    nodes: tuple[str, ...]
+
+
+def verdict_text(report: VerdictReport) -> str:
+    """Return the report for a terminal."""
+    return render("verdict.txt.j2", **_context(report))
+
+
+def verdict_markdown(report: VerdictReport) -> str:
+    """Return the report as Markdown."""
+    return render("verdict.md.j2", **_context(report))
+
+
+def _context(report: VerdictReport) -> dict[str, object]:
+    groups = group_nodes(report.nodes, Orchestrator(report.orchestrator))
+    return {
+        "report": report,
+        "groups": groups,
+        "headline": headline(report.nodes),
+        "coverage": group_coverage(report.coverage),
+        "not_seen": report.not_seen,
+        "rules": sorted(
+            {(n.decided_by.rule, n.decided_by.source) for n in report.nodes if n.decided_by}
+        ),
+        "unread": [f for f in report.files if f.status != "read"],
+    }
+
+
+def headline(nodes: Sequence[NodeVerdict]) -> str:
+    """Return the counts by verdict, strongest first."""
+    if not nodes:
+        return "no node in the evidence"
+    parts = [
+        f"{count} {verdict}"
+        for verdict in _STRONGEST_FIRST
+        if (count := sum(1 for n in nodes if n.verdict is verdict))
+    ]
+    noun = "node" if len(nodes) == 1 else "nodes"
+    return f"{len(nodes)} {noun}: {', '.join(parts)}"
+
+
+def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tuple[NodeGroup, ...]:
+    """Return nodes in the order of their verdicts; those with nothing of their own together."""
+    groups: dict[tuple[object, ...], list[NodeVerdict]] = {}
+    for node in nodes:
+        own = node.verdict in {Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED}
+        key = (
+            (node.node,)
+            if own
+            else (node.verdict, node.fault_class, node.decided_by, node.notes, len(node.grounds))
+        )
+        groups.setdefault(key, []).append(node)
+    found = [
+        NodeGroup(
+            shown=members[0],
+            nodes=tuple(m.node for m in members),
+            action=action(members[0].verdict, orchestrator),
+        )
+        for members in groups.values()
+    ]
+    return tuple(sorted(found, key=lambda g: (_STRONGEST_FIRST.index(g.shown.verdict), g.nodes[0])))
+
+
+def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
+    """Return sources that came to the same together, worst first."""
+    groups: dict[tuple[object, ...], list[CoverageRow]] = {}
+    for row in rows:
+        key = (row.source, row.group, row.status, row.reason, row.hours_measured, row.gaps)
+        groups.setdefault(key, []).append(row)
+    return tuple(
+        CoverageGroup(shown=members[0], nodes=tuple(m.node for m in members))
+        for members in groups.values()
+    )
+
+
+def not_seen_line(row: NotSeenRow) -> str:
+    """Return one absence as a sentence."""
+    return f"{row.what}: {row.reason}; {row.closes_with}"
+
+
+def coverage_markdown(report: VerdictReport) -> str:
+    """Return only what could be seen, as Markdown."""
+    return render("coverage.md.j2", **_context(report))

@@ -1,0 +1,61 @@
+"""Answers that fit: one page of a report, its two halves saying the same (contracts §4)."""
+
+import json
+from collections.abc import Callable
+from typing import TypeVar
+
+from mcp.types import CallToolResult, TextContent
+
+from gpuvet.model.base import Value
+
+Answer = TypeVar("Answer", bound=Value)
+
+SUMMARY_CHARACTERS = 8_000
+FULL_CHARACTERS = 32_000
+MOST_CHARACTERS = 40_000
+ERROR_CHARACTERS = 4_000
+
+
+def limit_of(detail: str) -> int:
+    """Return how many characters a half of an answer may take."""
+    return FULL_CHARACTERS if detail == "full" else SUMMARY_CHARACTERS
+
+
+def reply(answer: Value, text: str) -> CallToolResult:
+    """Return a tool result: text for hosts that show it, the value for those that read it."""
+    structured = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if len(text) > MOST_CHARACTERS:
+        text = text[: MOST_CHARACTERS - 60] + "\n\n[cut; ask again with a narrower question]"
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)],
+        structured_content=structured,
+    )
+
+
+def size_of(answer: Value) -> int:
+    """Return the characters of an answer's structured half."""
+    dumped = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return len(json.dumps(dumped, separators=(",", ":")))
+
+
+def fit(
+    make: Callable[[int], tuple[Answer, str]], total: int, limit: int
+) -> tuple[Answer, str, int]:
+    """Return the largest page of which both halves fit, its text, and how many items it shows.
+
+    Args:
+        make: Builds the answer and its text from a number of items, at least one.
+        total: Items there are.
+        limit: Characters either half may take.
+    """
+    low, high = 1, max(1, total)
+    best = (*make(1), 1)
+    while low <= high:
+        middle = (low + high) // 2
+        answer, text = make(middle)
+        if max(len(text), size_of(answer)) <= limit:
+            best = (answer, text, middle)
+            low = middle + 1
+        else:
+            high = middle - 1
+    return best

@@ -1,0 +1,155 @@
+"""The server as a client meets it: tools, bounds, errors, both protocol eras."""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult, TextContent
+
+from gpuvet.app import build_server
+from gpuvet.tools.case_judge import CaseJudge
+
+ROOT = Path(__file__).parents[3]
+CASES = ROOT / "tests" / "cases"
+V01 = next((CASES / "verdicts").glob("v01*.json"))
+V08 = next((CASES / "verdicts").glob("v08*.json"))
+
+Era = Literal["auto", "legacy"]
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def connected(case: Path = V01, era: Era = "auto") -> AsyncIterator[Client]:
+    async with Client(build_server(CaseJudge(case)), mode=era) as client:
+        yield client
+
+
+def text_of(result: CallToolResult) -> str:
+    return "".join(part.text for part in result.content if isinstance(part, TextContent))
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> CallToolResult:
+    return await client.call_tool(tool, arguments)
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_every_tool_is_read_only_titled_and_described(era: Era) -> None:
+    async with connected(era=era) as client:
+        tools = (await client.list_tools()).tools
+    assert [t.name for t in tools] == ["node_verdicts", "log_coverage", "explain_xid"]
+    for tool in tools:
+        assert tool.annotations is not None
+        assert tool.annotations.title
+        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.destructive_hint is False
+        assert tool.description is not None
+        assert len(tool.description) <= 600
+        assert len(tool.name) <= 28
+        assert tool.input_schema["additionalProperties"] is False
+        assert "title" not in tool.input_schema
+
+
+async def test_the_list_of_tools_stays_within_its_bytes() -> None:
+    async with connected() as client:
+        tools = (await client.list_tools()).tools
+    dumped = [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in tools]
+    bare = [{k: v for k, v in t.items() if k != "outputSchema"} for t in dumped]
+    assert len(json.dumps(bare)) <= 30_000
+    assert len(json.dumps(dumped)) <= 64_000
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_both_halves_of_a_verdict_say_the_same(era: Era) -> None:
+    async with connected(era=era) as client:
+        result = await call(client, "node_verdicts")
+    structured = result.structured_content
+    assert structured is not None
+    assert structured["counts"] == {"REBOOT": 1}
+    assert structured["nodes"][0]["verdict"] == "REBOOT"
+    assert text_of(result).startswith("**1 node: 1 REBOOT**")
+    assert "0000:64:00" in text_of(result)
+
+
+async def test_a_cursor_goes_on_where_the_page_ended_and_shows_every_node_once() -> None:
+    async with connected(V08) as client:
+        seen: list[str] = []
+        cursor: str | None = None
+        for _ in range(10):
+            result = await call(client, "node_verdicts", **({"cursor": cursor} if cursor else {}))
+            structured = result.structured_content
+            assert structured is not None
+            seen += [n["node"] for n in structured["nodes"]]
+            assert len(text_of(result)) <= 8_000
+            assert len(json.dumps(structured, separators=(",", ":"))) <= 8_000
+            cursor = structured.get("cursor")
+            if cursor is None:
+                break
+    assert len(seen) == len(set(seen)) == 6
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        pytest.param("node_verdicts", {"cursor": "bm90IG91cnM"}, "cursor", id="a forged cursor"),
+        pytest.param("node_verdicts", {"nodes": ["i-0dead"]}, "no node", id="an unknown node"),
+        pytest.param("node_verdicts", {"since": "soon"}, "no time", id="a time nobody can read"),
+        pytest.param("node_verdicts", {"sinse": "1h"}, "sinse", id="a misspelt argument"),
+        pytest.param("explain_xid", {}, "either code", id="no code and no line"),
+        pytest.param("explain_xid", {"code": 1, "line": "x"}, "either", id="both at once"),
+    ],
+)
+async def test_what_the_caller_can_mend_is_put_into_words(
+    tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    async with connected() as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert told in text_of(result)
+
+
+async def test_a_code_is_explained_and_a_line_decoded() -> None:
+    line = (
+        "NVRM: Xid (PCI:0000:97:00): 149, NETIR_LINK_DOWN Fatal XC0 i0 Link 08 "
+        "(0x00440411 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)"
+    )
+    async with connected() as client:
+        by_code = await call(client, "explain_xid", code=79)
+        by_line = await call(client, "explain_xid", line=line)
+    assert "REBOOT" in text_of(by_code)
+    assert "link 8" in text_of(by_line).lower()
+    assert by_line.structured_content is not None
+
+
+async def test_coverage_names_group_stream_and_hours() -> None:
+    async with connected(ROOT / "server" / "gpuvet" / "demo_case") as client:
+        result = await call(client, "log_coverage")
+    structured = result.structured_content
+    assert structured is not None
+    first = structured["coverage"][0]
+    assert first["node"] == "i-0a1c5e7f9b2d40633"
+    assert first["hours_measured"] < first["hours_asked"]
+    assert first["stream"] in text_of(result)
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_a_real_stdio_client_gets_its_verdict(era: Era) -> None:
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "gpuvet", "serve", "--case", str(V01)],
+        env={"PYTHONPATH": str(ROOT / "server")},
+    )
+    async with Client(command, mode=era) as client:
+        assert client.server_info is not None
+        assert client.server_info.name == "gpuvet"
+        result = await call(client, "node_verdicts")
+    assert "REBOOT" in text_of(result)
