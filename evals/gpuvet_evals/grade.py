@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuvet_evals.answer import AnswerStatus
+from gpuvet_evals.assertions.job_spec import NO_ERROR_HANDED_OUT
 from gpuvet_evals.assertions.patterns import PatternScore
 from gpuvet_evals.evals_json import Assertion
 from gpuvet_evals.inspection import WITH_SKILL, Inspection, RunIdentity
@@ -31,15 +32,12 @@ _RESULTS = {
 }
 
 
-def run_results(
-    run: Inspection, version: str, extra: Sequence[dict[str, Any]] = ()
-) -> dict[str, Any]:
+def run_results(run: Inspection, version: str) -> dict[str, Any]:
     """Return the results file of one run.
 
     Args:
         run: The inspected journal.
         version: Version of the suite, e.g. `v1`.
-        extra: Results that the eval did not ask for, e.g. of specs the answer hands out.
     """
     negative = not run.should_trigger
     return {
@@ -53,7 +51,7 @@ def run_results(
         "tests": {
             "trigger": _trigger(run),
             "expected_output": None if negative else _expected(run),
-            "assertions": _assertions(run, extra),
+            "assertions": _assertions(run),
         },
         "metrics": None if negative else _metrics(run),
         "gpuvet": _ours(run),
@@ -98,13 +96,16 @@ def _expected(run: Inspection) -> dict[str, Any]:
     return {"result": "errored", "error": run.answer.published_error}
 
 
-def _assertions(run: Inspection, extra: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    if run.assertions is None and not extra:
-        return None
+def _assertions(run: Inspection) -> dict[str, Any] | None:
     answered = run.answer.status is AnswerStatus.FINAL
+    implied = run.handed_out if answered else None
+    if run.assertions is None and implied is None:
+        return None
     scores = dict(run.scores) if answered else {}
     rows = [_row(run, a, scores.get(i)) for i, a in enumerate(run.assertions or ())]
-    rows += [row for row in extra if answered]
+    if implied is not None:
+        row = {"text": NO_ERROR_HANDED_OUT, "evaluator": "job_spec", "implied": True}
+        rows.append(row | _outcome(implied))
     return {"assertion_results": rows, "summary": summary_of(rows)}
 
 
@@ -116,9 +117,13 @@ def _row(run: Inspection, assertion: Assertion, score: PatternScore | None) -> d
         return row | {"passed": None, "error": UNJUDGED}
     if score is None:
         return row | {"passed": None, "error": "nothing applied it"}
+    return row | _outcome(score)
+
+
+def _outcome(score: PatternScore) -> dict[str, Any]:
     if score.passed is None:
-        return row | {"passed": None, "error": score.error}
-    return row | {"passed": score.passed, "evidence": score.evidence}
+        return {"passed": None, "error": score.error}
+    return {"passed": score.passed, "evidence": score.evidence}
 
 
 def _no_answer(run: Inspection) -> str:

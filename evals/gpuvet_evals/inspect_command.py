@@ -10,7 +10,7 @@ from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.inspection import Inspection, inspect_journal, inspection_json
 from gpuvet_evals.journal import Journal, read_journal
 from gpuvet_evals.locate import RunPlace, evals_beside, identify, places_under, read_evals_file
-from gpuvet_evals.untrusted import visible
+from gpuvet_evals.untrusted import clean
 
 
 class BrokenRun(Value):
@@ -73,7 +73,7 @@ def inspections_text(shown: Inspections, *, as_json: bool, full: bool) -> str:
     """
     if not as_json:
         lines = [_paragraph(inspection) for inspection in shown.inspections]
-        lines += [f"{visible(b.case)}\n  unreadable: {visible(b.error)}" for b in shown.broken]
+        lines += [f"{clean(b.case)}\n  unreadable: {clean(b.error)}" for b in shown.broken]
         return "\n\n".join(lines)
     runs = [inspection_json(inspection, full=full) for inspection in shown.inspections]
     if len(runs) == 1 and not shown.broken:
@@ -96,8 +96,8 @@ def _paragraph(run: Inspection) -> str:
 def _lines(run: Inspection) -> Iterator[str]:
     counted = "counts" if run.counts_in_pass_rates else "kept out of the rates"
     trigger, metrics = run.trigger, run.metrics
-    yield visible(run.identity.case)
-    beginning = visible(run.answer.text, limit=70)
+    yield clean(run.identity.case)
+    beginning = clean(run.answer.text, limit=70)
     yield f"  answer     {run.answer.status.value} ({counted}): {beginning}"
     yield (
         f"  trigger    {trigger.verdict.value}: {trigger.named_loads} named, "
@@ -132,4 +132,4 @@ def _mutations(run: Inspection) -> str:
 
 
 def _listed(items: Sequence[str]) -> str:
-    return ", ".join(visible(item, limit=100) for item in items)
+    return ", ".join(clean(item, limit=100) for item in items)

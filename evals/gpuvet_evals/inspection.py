@@ -1,11 +1,14 @@
 """Everything a journal alone tells of a run: what `gpuvet-evals inspect` prints. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gpuvet.model.base import Value
 from gpuvet_evals.answer import Answer, AnswerStatus, find_answer
+from gpuvet_evals.assertions.job_spec import SpecChecker, score_handed_out, score_job_spec
 from gpuvet_evals.assertions.patterns import (
     Findings,
     InProcess,
@@ -26,15 +29,23 @@ from gpuvet_evals.audit.read_only import (
 )
 from gpuvet_evals.calls import ToolCall, hidden_errors, tool_calls
 from gpuvet_evals.evals_json import Assertion, Eval
+from gpuvet_evals.job_specs import (
+    handed_out,
+    has_marks,
+    specs_attached,
+    specs_in_answer,
+    specs_in_results,
+)
 from gpuvet_evals.journal import Journal
 from gpuvet_evals.loads import SkillLoad, Trigger, TriggerVerdict, judge_trigger, skill_loads
 from gpuvet_evals.timing import RunMetrics, compaction_count, ended_at, run_metrics
-from gpuvet_evals.untrusted import mask_secrets
+from gpuvet_evals.untrusted import mask
 
 WITH_SKILL = "with_skill"
 WITHOUT_SKILL = "without_skill"
 CONTAMINATED = "the without_skill side loaded the skill under test: drop the pair"
 _STARTS_WITH = 40
+NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
 class RunIdentity(Value):
@@ -79,6 +90,7 @@ class Inspection(Value):
     trigger: Trigger
     assertions: tuple[Assertion, ...] | None
     scores: tuple[tuple[int, PatternScore], ...]
+    handed_out: PatternScore | None  # of the specs an answer hands out; None where it has none
     read_only: ReadOnly
     leaks: Leaks
     scan_findings: tuple[str, ...]  # of the whole journal; empty unless inspected in full
@@ -107,6 +119,7 @@ class OpenRun:
     eval_: Eval | None
     calls: tuple[ToolCall, ...]
     answer: Answer
+    files: Mapping[str, str] = field(default_factory=dict[str, str])  # of the eval, by name
 
     @property
     def request(self) -> Request:
@@ -118,12 +131,17 @@ class OpenRun:
         return Request(patterns_of(assertions), text)
 
 
-def open_run(journal: Journal, identity: RunIdentity, eval_: Eval | None) -> OpenRun:
+def open_run(
+    journal: Journal,
+    identity: RunIdentity,
+    eval_: Eval | None,
+    files: Mapping[str, str] = NO_FILES,
+) -> OpenRun:
     """Return the run with its calls joined and its answer found."""
     calls = tool_calls(journal)
     investigation = eval_.task_type == "investigation" if eval_ else None
     answer = find_answer(journal, calls, investigation=investigation)
-    return OpenRun(journal, identity, eval_, calls, answer)
+    return OpenRun(journal, identity, eval_, calls, answer, files)
 
 
 def inspect_journal(
@@ -131,7 +149,9 @@ def inspect_journal(
     identity: RunIdentity,
     eval_: Eval | None,
     *,
+    files: Mapping[str, str] = NO_FILES,
     matcher: Matcher | None = None,
+    checker: SpecChecker | None = None,
     full: bool = True,
 ) -> Inspection:
     """Return all that can be said of one run without a judge.
@@ -140,23 +160,26 @@ def inspect_journal(
         journal: The run.
         identity: Which eval, iteration and side it is.
         eval_: Its definition, or None where it is not known.
+        files: The eval's files by name: specs and logs.
         matcher: Applies the eval's patterns; by default in this process.
+        checker: Checks job specs; without one no spec is looked at.
         full: Also list calls and commands, and scan the whole journal for identifiers.
     """
-    run = open_run(journal, identity, eval_)
+    run = open_run(journal, identity, eval_, files)
     pending = (matcher or InProcess()).ask([run.request])
-    inspection = audit_run(run, full=full)
+    inspection = audit_run(run, checker=checker, full=full)
     return scored(inspection, pending()[0])
 
 
-def audit_run(run: OpenRun, *, full: bool = True) -> Inspection:
-    """Return the inspection of a run, its assertions not yet scored."""
+def audit_run(run: OpenRun, *, checker: SpecChecker | None = None, full: bool = True) -> Inspection:
+    """Return the inspection of a run, its patterns not yet scored."""
     journal, calls, answer, identity = run.journal, run.calls, run.answer, run.identity
     shown = answer.graded_text or ""
     should_trigger = run.eval_.should_trigger if run.eval_ else True
     assertions = run.eval_.assertions if run.eval_ else None
     traces = trace_answer(journal, calls, shown)
     loads = skill_loads(journal, calls, identity.skill_name)
+    spec_scores = _spec_scores(run, checker)
     return Inspection(
         identity=identity,
         task_type=run.eval_.task_type if run.eval_ else _task_type(journal),
@@ -169,7 +192,8 @@ def audit_run(run: OpenRun, *, full: bool = True) -> Inspection:
             should_trigger=should_trigger,
         ),
         assertions=assertions,
-        scores=(),
+        scores=spec_scores.asked,
+        handed_out=spec_scores.handed_out,
         read_only=judge_read_only(journal, calls, shown),
         leaks=find_leaks(journal, shown, counted_by_pattern=_counts_digits(assertions)),
         scan_findings=tuple(scan_identifiers(journal.raw)) if full else (),
@@ -196,7 +220,30 @@ def scored(inspection: Inspection, findings: Findings) -> Inspection:
     if text is None or not inspection.assertions:
         return inspection
     scores = score_patterns(inspection.assertions, text, findings)
-    return inspection.model_copy(update={"scores": scores})
+    merged = tuple(sorted((*inspection.scores, *scores), key=itemgetter(0)))
+    return inspection.model_copy(update={"scores": merged})
+
+
+class _SpecScores(NamedTuple):
+    asked: tuple[tuple[int, PatternScore], ...]  # of job_spec assertions, with their index
+    handed_out: PatternScore | None
+
+
+def _spec_scores(run: OpenRun, checker: SpecChecker | None) -> _SpecScores:
+    """Score what the eval asks of specs, and the specs that the answer hands out."""
+    text, assertions = run.answer.graded_text, run.eval_.assertions if run.eval_ else None
+    asked = [(i, a.job_spec) for i, a in enumerate(assertions or ()) if a.job_spec is not None]
+    if text is None or checker is None or not (asked or has_marks(text)):
+        return _SpecScores((), None)
+    answered = specs_in_answer(text, run.answer.record_id)
+    known = (*specs_in_results(run.calls), *specs_attached(run.files))
+    return _SpecScores(
+        tuple(
+            (i, score_job_spec(expected, (*answered, *known), run.files, checker))
+            for i, expected in asked
+        ),
+        score_handed_out(handed_out(answered, known), checker),
+    )
 
 
 def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, Any]:
@@ -214,7 +261,7 @@ def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, A
         "answer": {
             "status": answer.status.value,
             "record_id": answer.record_id,
-            "starts_with": mask_secrets(answer.text)[:_STARTS_WITH] if answer.text else None,
+            "starts_with": mask(answer.text)[:_STARTS_WITH] if answer.text else None,
             "counts_in_pass_rates": inspection.counts_in_pass_rates,
             "published_error": answer.published_error,
         },
@@ -234,6 +281,8 @@ def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, A
     if inspection.trigger.verdict is TriggerVerdict.CONTAMINATED:
         shown["contamination"] = CONTAMINATED
     if full and inspection.view is not None:
+        if inspection.handed_out is not None:
+            shown["handed_out_specs"] = inspection.handed_out.model_dump(mode="json")
         shown["traces"] = [t.model_dump(mode="json") for t in inspection.traces]
         shown["journal"] = {
             **inspection.view.model_dump(mode="json"),

@@ -14,7 +14,7 @@ from gpuvet.model.base import Value
 from gpuvet_evals.audit.leaks import ALLOWED_ACCOUNTS, ALLOWED_INSTANCES, proved_accounts
 from gpuvet_evals.errors import UnreadableTree
 from gpuvet_evals.journal import mapping
-from gpuvet_evals.untrusted import mask_secrets
+from gpuvet_evals.untrusted import mask
 
 MAP_FORM = "gpuvet-evals/redaction/1"
 _AWS_OWNED = frozenset({"753240598075", "602401143452"})  # allowed, and real accounts of AWS
@@ -63,7 +63,7 @@ class Redactor:
         for stand in _STANDS:
             for original in dict.fromkeys(stand.find(text)):
                 self._learn(stand.kind, original, text)
-        return mask_secrets(_replaced(text, self.known))
+        return mask(_replaced(text, self.known))
 
     def restore(self, text: str) -> str:
         """Return the text with the originals put back; secrets stay masked."""

@@ -8,14 +8,16 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gpuvet.model.base import Value
+from gpuvet_evals.assertions.job_spec import SpecChecker
 from gpuvet_evals.assertions.patterns import InProcess, Matcher
 from gpuvet_evals.errors import UnreadableJournal, UnreadableTree
-from gpuvet_evals.evals_json import EvalSet
+from gpuvet_evals.evals_json import Eval, EvalSet
 from gpuvet_evals.grade import broken_results, run_results
 from gpuvet_evals.inspect_command import load_journal
 from gpuvet_evals.inspection import OpenRun, RunIdentity, audit_run, open_run, scored
@@ -27,6 +29,7 @@ from gpuvet_evals.runs import Run, read_run
 RESULTS_NAME = "functional-tests-results.json"
 _VERSION = re.compile(r"v(\d+)")
 _FOLDER = re.compile(r"[A-Za-z0-9._-]{1,128}")
+MAX_FILE_BYTES = 8 * 1024 * 1024  # of one file of an eval
 BATCH = 8  # journals whose patterns are applied in one go
 Progress = Callable[[int, int, int], None]  # done, total, broken
 
@@ -102,6 +105,7 @@ def grade_tree(
     evals: EvalSet,
     *,
     matcher: Matcher | None = None,
+    checker: SpecChecker | None = None,
     progress: Progress | None = None,
 ) -> GradedSuite:
     """Grade every journal of a version and write its results file.
@@ -110,12 +114,20 @@ def grade_tree(
         folder: The version's folder.
         evals: The definitions that were run.
         matcher: Applies the patterns; by default in this process.
+        checker: Checks job specs; without one no spec is looked at.
         progress: Told now and then: done, total, broken.
     """
     places = places_under(folder)
     statuses: Counter[str] = Counter()
     broken: list[tuple[str, str]] = []
-    for place, results in graded(places, evals, folder.name, matcher=matcher):
+    for place, results in graded(
+        places,
+        evals,
+        folder.name,
+        matcher=matcher,
+        checker=checker,
+        files=eval_files(folder, evals),
+    ):
         if results["error"] is not None:
             broken.append((place.case, str(results["error"])))
         write_json(place.folder / RESULTS_NAME, results)
@@ -128,19 +140,33 @@ def grade_tree(
 
 
 def graded(
-    places: Sequence[RunPlace], evals: EvalSet, version: str, *, matcher: Matcher | None = None
+    places: Sequence[RunPlace],
+    evals: EvalSet,
+    version: str,
+    *,
+    matcher: Matcher | None = None,
+    checker: SpecChecker | None = None,
+    files: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Iterator[tuple[RunPlace, dict[str, Any]]]:
     """Yield the results of each place; nothing is written.
 
     The patterns of a batch are applied while its audits go on.
+
+    Args:
+        places: The journals.
+        evals: The definitions that were run.
+        version: Its name.
+        matcher: Applies the patterns; by default in this process.
+        checker: Checks job specs; without one no spec is looked at.
+        files: The files of each eval, by its id and their name.
     """
     applies = matcher or InProcess()
     for start in range(0, len(places), BATCH):
         batch = places[start : start + BATCH]
-        opened = [_opened(place, evals) for place in batch]
+        opened = [_opened(place, evals, files) for place in batch]
         runs = [run for run in opened if isinstance(run, OpenRun)]
         pending = applies.ask([run.request for run in runs])
-        audited = [audit_run(run, full=False) for run in runs]
+        audited = [audit_run(run, checker=checker, full=False) for run in runs]
         inspections = iter([scored(i, f) for i, f in zip(audited, pending(), strict=True)])
         for place, run in zip(batch, opened, strict=True):
             if isinstance(run, OpenRun):
@@ -149,14 +175,44 @@ def graded(
                 yield place, broken_results(identify_in(place, evals), version, run)
 
 
-def _opened(place: RunPlace, evals: EvalSet) -> OpenRun | str:
+def _opened(
+    place: RunPlace, evals: EvalSet, files: Mapping[str, Mapping[str, str]]
+) -> OpenRun | str:
     """Return the run of a place, or why its journal cannot be read."""
     identity = identify_in(place, evals)
     eval_ = evals.find(identity.eval_id) if identity.eval_id else None
     try:
-        return open_run(load_journal(place), identity, eval_)
+        return open_run(load_journal(place), identity, eval_, files.get(identity.eval_id or "", {}))
     except UnreadableJournal as error:
         return str(error)
+
+
+def eval_files(folder: Path, evals: EvalSet) -> dict[str, dict[str, str]]:
+    """Return the text of each eval's files, looked for beside the evals and above them.
+
+    A file that is missing, too large or no text is left out; assertions on it say so.
+    """
+    roots = (folder, *list(folder.resolve().parents)[:3])
+    found: dict[str, dict[str, str]] = {}
+    for eval_ in evals.evals:
+        names = dict.fromkeys((*eval_.files, *_spec_files(eval_)))
+        texts = {name: text for name in names if (text := _file_text(roots, name)) is not None}
+        found[eval_.id] = texts
+    return found
+
+
+def _spec_files(eval_: Eval) -> Iterator[str]:
+    for assertion in eval_.assertions or ():
+        if assertion.job_spec is not None:
+            yield from filter(None, (assertion.job_spec.spec, assertion.job_spec.log))
+
+
+def _file_text(roots: Sequence[Path], name: str) -> str | None:
+    for root in roots:
+        path = root / name
+        if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
+            return path.read_text(encoding="utf-8", errors="replace")
+    return None
 
 
 def read_results(folder: Path) -> tuple[Run, ...]:

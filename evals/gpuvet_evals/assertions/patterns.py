@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from gpuvet.model.base import Value
 from gpuvet_evals.evals_json import Assertion
 from gpuvet_evals.pattern_child import Found, count_matches
-from gpuvet_evals.untrusted import mask_secrets
+from gpuvet_evals.untrusted import mask
 
 SHOWN_MATCH = 100
 _NOT_FOUND = "Pattern not found in the output"
@@ -106,5 +106,5 @@ def _counted(found: Found, needed: int | None) -> str:
 
 
 def _cut(match: str) -> str:
-    shown = mask_secrets(match)
+    shown = mask(match)
     return shown if len(shown) <= SHOWN_MATCH else f"{shown[:SHOWN_MATCH]}…"

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gpuvet.model.base import Value
 from gpuvet_evals.journal import Journal
-from gpuvet_evals.untrusted import secret_spans
+from gpuvet_evals.untrusted import has_secret
 
 # Documentation ids the publisher's scan lets through: references/evals.md.
 ALLOWED_ACCOUNTS = frozenset(
@@ -128,7 +128,7 @@ def _all_findings(text: str, proved: dict[str, str]) -> Iterator[LeakFinding]:
             if kind != "address" or _is_address(shown):
                 yield LeakFinding(kind=kind, shown=shown, proof=f"form of a {kind}",
                                   documentation=_is_documentation_address(shown))  # fmt: skip
-    if secret_spans(text):
+    if has_secret(text):
         yield LeakFinding(
             kind="secret", shown="", proof="form of a credential", documentation=False
         )

@@ -12,7 +12,7 @@ from gpuvet_evals.inspection import Inspection
 from gpuvet_evals.journal import Journal, Record
 from gpuvet_evals.rates import Rate, SideRates, ThreeRates
 from gpuvet_evals.runs import Run
-from gpuvet_evals.untrusted import mask_secrets, visible
+from gpuvet_evals.untrusted import clean, mask
 
 NOTHING = "\u2013"  # a dash where there is no figure
 MAX_ANSWER = 20_000  # characters of an answer that a page shows
@@ -135,7 +135,7 @@ def run_page(run: Run, inspected: tuple[Journal, Inspection] | None) -> RunPage:
         runtime=inspection.metrics.runtime,
         calls=len(calls),
         read_only_signs=tuple(_signs(inspection)),
-        proposed=tuple(visible(c) for c in inspection.read_only.proposed_mutations),
+        proposed=tuple(clean(c) for c in inspection.read_only.proposed_mutations),
         executed=_executed(inspection),
         notes=tuple(_notes(inspection)),
     )
@@ -223,9 +223,9 @@ def _evidence(
         label, text = _origin(trace, results, records)
         yield Evidence(
             number=number,
-            figure=visible(trace.shown, limit=120),
+            figure=clean(trace.shown, limit=120),
             backing=trace.backing.value,
-            label=visible(label, limit=120),
+            label=clean(label, limit=120),
             excerpt=_excerpt(text, trace.shown),
         )
 
@@ -259,7 +259,7 @@ def _excerpt(text: str, shown: str) -> str:
         return ""
     start = max(0, at - 110)
     head = "…" if start else ""
-    return visible(f"{head}{text[start : at + 130]}", limit=260)
+    return clean(f"{head}{text[start : at + 130]}", limit=260)
 
 
 def _pieces(answer: str, traces: Sequence[Trace], evidence: Sequence[Evidence]) -> Iterator[Piece]:
@@ -280,7 +280,7 @@ def _pieces(answer: str, traces: Sequence[Trace], evidence: Sequence[Evidence]) 
 
 def _plain(text: str) -> str:
     """Return text over several lines that is safe to show."""
-    return "\n".join(visible(line, limit=4000) for line in mask_secrets(text).split("\n"))
+    return "\n".join(clean(line, limit=4000) for line in mask(text).split("\n"))
 
 
 def _events(journal: Journal) -> Iterator[Event]:
@@ -298,8 +298,8 @@ def _events(journal: Journal) -> Iterator[Event]:
             offset=f"+{int(seconds) // 60}:{int(seconds) % 60:02}",
             share=round(seconds / length, 4),
             kind=kind,
-            what=visible(what, limit=120),
-            detail=visible(detail, limit=240),
+            what=clean(what, limit=120),
+            detail=clean(detail, limit=240),
         )
 
 
@@ -333,19 +333,19 @@ def _message(record: Record) -> tuple[str, str, str]:
 def _signs(inspection: Inspection) -> Iterator[str]:
     for mutation in inspection.read_only.model_dump(by_alias=True)["mutating_calls"]:
         signs = mutation.get("from") or f"{mutation['service']} {mutation['operation']}"
-        yield visible(f"{mutation['level']}: {signs}", limit=200)
+        yield clean(f"{mutation['level']}: {signs}", limit=200)
 
 
 def _executed(inspection: Inspection) -> tuple[str, ...]:
     commands = inspection.view.executed if inspection.view else ()
-    return tuple(dict.fromkeys(visible(c.shown, limit=120) for c in commands))
+    return tuple(dict.fromkeys(clean(c.shown, limit=120) for c in commands))
 
 
 def _notes(inspection: Inspection) -> Iterator[str]:
     if inspection.answer.published_error:
         yield inspection.answer.published_error
     for digits in inspection.leaks.twelve_digit_not_accounts:
-        yield visible(digits)
+        yield clean(digits)
     for account in inspection.leaks.account_ids_in_answer:
         yield f"the answer shows account {account}"
     if inspection.hidden_errors:
