@@ -54,6 +54,13 @@ class Benchmark(Value):
         return any(c.regressions or c.score.finding is Finding.WORSE for c in self.comparisons)
 
     @property
+    def has_loss(self) -> bool:
+        """Whether some assertion holds less often than before."""
+        return any(
+            flip.kind in {"regression", "worse"} for c in self.comparisons for flip in c.flips
+        )
+
+    @property
     def says_too_little(self) -> bool:
         """Whether no comparison has enough evals to say anything."""
         return all(c.score.finding is Finding.TOO_FEW for c in self.comparisons)

@@ -5,11 +5,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpuvet.model.base import Value
+from gpuvet_evals.assertions.job_spec import SpecChecker
+from gpuvet_evals.assertions.patterns import Matcher
 from gpuvet_evals.errors import UnreadableJournal
 from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.inspection import Inspection, inspect_journal, inspection_json
 from gpuvet_evals.journal import Journal, read_journal
-from gpuvet_evals.locate import RunPlace, evals_beside, identify, places_under, read_evals_file
+from gpuvet_evals.locate import (
+    RunPlace,
+    evals_beside,
+    files_of,
+    identify,
+    places_under,
+    read_evals_file,
+)
 from gpuvet_evals.untrusted import clean
 
 
@@ -47,6 +56,8 @@ def inspect_paths(
     eval_id: str | None = None,
     iteration: int | None = None,
     side: str | None = None,
+    matcher: Matcher | None = None,
+    checker: SpecChecker | None = None,
 ) -> Inspections:
     """Inspect every journal at or under the paths; what is not None overrides a place."""
     told = {"eval_id": eval_id, "iteration": iteration, "run_type": side}
@@ -60,7 +71,8 @@ def inspect_paths(
             if skill is not None:
                 evals = EvalSet(skill_name=skill, evals=evals.evals if evals else ())
             try:
-                inspections.append(_inspect_place(place.model_copy(update=changes), evals))
+                asked = place.model_copy(update=changes)
+                inspections.append(_inspect_place(asked, evals, matcher, checker))
             except UnreadableJournal as error:
                 broken.append(BrokenRun(case=place.case, error=str(error)))
     return Inspections(inspections=tuple(inspections), broken=tuple(broken))
@@ -82,11 +94,17 @@ def inspections_text(shown: Inspections, *, as_json: bool, full: bool) -> str:
     return json.dumps({"runs": runs, "broken": broken}, indent=1)
 
 
-def _inspect_place(place: RunPlace, evals: EvalSet | None) -> Inspection:
+def _inspect_place(
+    place: RunPlace,
+    evals: EvalSet | None,
+    matcher: Matcher | None,
+    checker: SpecChecker | None,
+) -> Inspection:
     journal = load_journal(place)
     identity = identify(place, journal, evals)
     found = evals.find(identity.eval_id) if evals and identity.eval_id else None
-    return inspect_journal(journal, identity, found)
+    files = files_of(found, place.folder) if found else {}
+    return inspect_journal(journal, identity, found, files=files, matcher=matcher, checker=checker)
 
 
 def _paragraph(run: Inspection) -> str:

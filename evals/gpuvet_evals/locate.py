@@ -3,18 +3,19 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from gpuvet.model.base import Value
 from gpuvet_evals.errors import UnreadableEvals, UnreadableTree
-from gpuvet_evals.evals_json import EvalSet, read_evals
+from gpuvet_evals.evals_json import Eval, EvalSet, read_evals
 from gpuvet_evals.inspection import WITH_SKILL, WITHOUT_SKILL, RunIdentity
 from gpuvet_evals.journal import Journal, mappings
 
 JOURNAL_NAME = "journal_records.json"
 MAX_RUNS = 100_000
+MAX_FILE_BYTES = 8 * 1024 * 1024  # of one file of an eval
 _ITERATION = re.compile(r"iteration-(\d+)")
 _LEVELS_UP = 7  # from a journal of the tree to the folder above `evals`
 
@@ -100,6 +101,16 @@ def read_evals_file(path: Path) -> EvalSet:
         raise UnreadableEvals(f"no evals at {str(path)!r}: {error.strerror}") from error
 
 
+def files_of(eval_: Eval, folder: Path) -> dict[str, str]:
+    """Return the text of an eval's files by name, looked for in a folder and above it.
+
+    A file that is missing or too large is left out; assertions on it say so.
+    """
+    roots = (folder, *list(folder.resolve().parents)[:_LEVELS_UP])
+    names = dict.fromkeys((*eval_.files, *_spec_files(eval_)))
+    return {name: text for name in names if (text := _file_text(roots, name)) is not None}
+
+
 def identify(place: RunPlace, journal: Journal, evals: EvalSet | None) -> RunIdentity:
     """Return which run a journal is; its prompt names the eval where its place does not."""
     eval_id = place.eval_id
@@ -113,6 +124,20 @@ def identify(place: RunPlace, journal: Journal, evals: EvalSet | None) -> RunIde
         iteration=place.iteration or 1,
         run_type=place.run_type or WITH_SKILL,
     )
+
+
+def _spec_files(eval_: Eval) -> Iterator[str]:
+    for assertion in eval_.assertions or ():
+        if assertion.job_spec is not None:
+            yield from filter(None, (assertion.job_spec.spec, assertion.job_spec.log))
+
+
+def _file_text(roots: Sequence[Path], name: str) -> str | None:
+    for root in roots:
+        path = root / name
+        if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
+            return path.read_text(encoding="utf-8", errors="replace")
+    return None
 
 
 def _journals(root: Path) -> Iterator[Path]:

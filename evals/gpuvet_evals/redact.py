@@ -51,8 +51,12 @@ class Redactor:
         self.reserved |= there
         return sorted(there & handed_out)
 
+    def accounts(self, text: str) -> tuple[str, ...]:
+        """Return the runs of 12 digits that a text proves to be accounts."""
+        return tuple(proved_accounts(text))
+
     def redact(self, text: str, *, proved: Iterable[str] = ()) -> str:
-        """Return the text with every identifier replaced.
+        """Return the text with every identifier replaced and every secret masked.
 
         Args:
             text: Any text of a suite: a journal, its results, its evals.
@@ -63,7 +67,7 @@ class Redactor:
         for stand in _STANDS:
             for original in dict.fromkeys(stand.find(text)):
                 self._learn(stand.kind, original, text)
-        return mask(_replaced(text, self.known))
+        return _replaced(mask(text), self.known)
 
     def restore(self, text: str) -> str:
         """Return the text with the originals put back; secrets stay masked."""

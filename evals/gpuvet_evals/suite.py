@@ -17,19 +17,18 @@ from gpuvet.model.base import Value
 from gpuvet_evals.assertions.job_spec import SpecChecker
 from gpuvet_evals.assertions.patterns import InProcess, Matcher
 from gpuvet_evals.errors import UnreadableJournal, UnreadableTree
-from gpuvet_evals.evals_json import Eval, EvalSet
+from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.grade import broken_results, run_results
 from gpuvet_evals.inspect_command import load_journal
 from gpuvet_evals.inspection import OpenRun, RunIdentity, audit_run, open_run, scored
 from gpuvet_evals.journal import mapping
 from gpuvet_evals.json_text import write_json
-from gpuvet_evals.locate import JOURNAL_NAME, RunPlace, identify, places_under
+from gpuvet_evals.locate import JOURNAL_NAME, RunPlace, files_of, identify, places_under
 from gpuvet_evals.runs import Run, read_run
 
 RESULTS_NAME = "functional-tests-results.json"
 _VERSION = re.compile(r"v(\d+)")
 _FOLDER = re.compile(r"[A-Za-z0-9._-]{1,128}")
-MAX_FILE_BYTES = 8 * 1024 * 1024  # of one file of an eval
 BATCH = 8  # journals whose patterns are applied in one go
 Progress = Callable[[int, int, int], None]  # done, total, broken
 
@@ -40,6 +39,11 @@ class GradedSuite(Value):
     version_folder: Path
     statuses: tuple[tuple[str, int], ...]  # answer status and how many runs
     broken: tuple[tuple[str, str], ...]  # case and why
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are, broken ones too."""
+        return sum(count for _, count in self.statuses)
 
 
 def lay_out(source: Path, version_folder: Path, evals: EvalSet | None) -> int:
@@ -188,31 +192,8 @@ def _opened(
 
 
 def eval_files(folder: Path, evals: EvalSet) -> dict[str, dict[str, str]]:
-    """Return the text of each eval's files, looked for beside the evals and above them.
-
-    A file that is missing, too large or no text is left out; assertions on it say so.
-    """
-    roots = (folder, *list(folder.resolve().parents)[:3])
-    found: dict[str, dict[str, str]] = {}
-    for eval_ in evals.evals:
-        names = dict.fromkeys((*eval_.files, *_spec_files(eval_)))
-        texts = {name: text for name in names if (text := _file_text(roots, name)) is not None}
-        found[eval_.id] = texts
-    return found
-
-
-def _spec_files(eval_: Eval) -> Iterator[str]:
-    for assertion in eval_.assertions or ():
-        if assertion.job_spec is not None:
-            yield from filter(None, (assertion.job_spec.spec, assertion.job_spec.log))
-
-
-def _file_text(roots: Sequence[Path], name: str) -> str | None:
-    for root in roots:
-        path = root / name
-        if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
-            return path.read_text(encoding="utf-8", errors="replace")
-    return None
+    """Return the text of each eval's files, by its id and their name."""
+    return {eval_.id: files_of(eval_, folder) for eval_ in evals.evals}
 
 
 def read_results(folder: Path) -> tuple[Run, ...]:
