@@ -237,12 +237,13 @@ def _spec_scores(run: OpenRun, checker: SpecChecker | None) -> _SpecScores:
         return _SpecScores((), None)
     answered = specs_in_answer(text, run.answer.record_id)
     known = (*specs_in_results(run.calls), *specs_attached(run.files))
+    given = handed_out(answered, known)
     return _SpecScores(
         tuple(
-            (i, score_job_spec(expected, (*answered, *known), run.files, checker))
+            (i, score_job_spec(expected, (*given, *known), run.files, checker))
             for i, expected in asked
         ),
-        score_handed_out(handed_out(answered, known), checker),
+        score_handed_out(given, checker),
     )
 
 
