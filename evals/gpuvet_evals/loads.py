@@ -14,7 +14,8 @@ from gpuvet_evals.journal import Journal, mapping, mappings
 
 USER_SKILLS = "/aidevops/skills/user/"
 _SKILLS = re.compile(r"/aidevops/skills/(user|system)/([A-Za-z0-9._-]+)/(.+)")
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_KEBAB = r"[a-z0-9]+(?:-[a-z0-9]+)+"
+_NAMED_IN_LABEL = re.compile(rf"\b({_KEBAB})['\"`]? skill\b|\bskill:? ['\"`]?({_KEBAB})\b")
 # The block at the start of a skill's file; in a record its line ends may still be escaped.
 _FRONTMATTER = re.compile(r"[\s\"'{:a-z\d\\]{0,60}?---[\s\S]{0,400}?\bn?name:\s*([A-Za-z0-9._-]+)")
 _NOT_FOUND = re.compile(r"not found:?\s*['\"]?([\w.-]+)")
@@ -131,10 +132,10 @@ def _named_by(call: ToolCall, skill: str | None) -> str | None:
             return match[1]
     if call.input is not None and (given := call.input.get("skill_id")):
         return str(given)
-    if skill and skill in call.label:
+    if skill and (skill in call.label or any(skill in r.head for r in call.results)):
         return skill
-    match = _NAME.search(call.label)
-    return match[0] if match else None
+    match = _NAMED_IN_LABEL.search(call.label)
+    return match[1] or match[2] if match else None
 
 
 def _refused(call: ToolCall) -> bool:

@@ -93,6 +93,8 @@ _FIGURE = re.compile(
 _TAIL = re.compile(r"(?:\.(\d+))?(?!\d|,\d{3}|\.\d)")
 _DIGITS = re.compile(r"\d+")
 _TWO_DIGITS = re.compile(r"\d{2}")
+_DATE_BEFORE = re.compile(r"(?<!\d)\d{4}-(?:\d{2}-)?\Z")
+_TIME_AFTER = re.compile(r":\d{2}|-\d{2}-\d{2}(?!\d)")
 _LARGE_RESULT = "## Large Tool Result"
 
 
@@ -185,7 +187,8 @@ def _figures_of(stretch: str, offset: int) -> Iterator[_Figure]:
 def _is_figure(kind: str, shown: str) -> bool:
     """Whether a name or a number has two digits or more."""
     if kind == "number":
-        return len(shown.replace(".", "").replace(",", "")) > 1
+        whole, _, decimals = shown.replace(",", "").partition(".")
+        return len(whole) > 1 or bool(decimals.rstrip("0"))  # 5.0 is a number of one digit
     return _TWO_DIGITS.search(shown) is not None
 
 
@@ -263,11 +266,19 @@ def _holds_value(text: str, whole: str, decimals: str) -> bool:
     at = text.find(whole)
     while at >= 0:
         before = text[at - 1 : at]
+        end = at + len(whole)
         starts = not (_is_word(before) or before in {".", ","}) or _ends_a_list(text, at)
-        if starts and _decimals_at(text, at + len(whole)) == decimals:
+        if starts and _decimals_at(text, end) == decimals and not _in_a_time(text, at, end):
             return True
         at = text.find(whole, at + 1)
     return False
+
+
+def _in_a_time(text: str, at: int, end: int) -> bool:
+    """Whether digits are part of a clock time or an ISO date, which say nothing of a number."""
+    if text[at - 1 : at] in {":", "-"} and text[at - 2 : at - 1].isdigit():
+        return text[at - 1] == ":" or _DATE_BEFORE.search(text[max(0, at - 8) : at]) is not None
+    return _TIME_AFTER.match(text, end) is not None
 
 
 def _ends_a_list(text: str, at: int) -> bool:

@@ -19,6 +19,7 @@ from gpuvet_evals.audit.commands import (
     snake_case,
 )
 from gpuvet_evals.calls import SUBAGENT_TOOLS, ToolCall
+from gpuvet_evals.evals_json import strings
 from gpuvet_evals.journal import Journal, mapping, mappings
 
 
@@ -152,7 +153,7 @@ def _proved(call: ToolCall) -> Iterator[ProvedMutation]:
 
 def _tool_commands(call: ToolCall) -> Iterator[Command]:
     """Yield what another tool ran: command lines in its input, else its own name as operation."""
-    texts = [value for value in (call.input or {}).values() if isinstance(value, str)]
+    texts = [" ".join(strings(value)) for value in (call.input or {}).values()]
     found = [c for text in texts for c in (*commands_in(text), *_kubectl(call, text))]
     yield from found
     tool = call.tool or ""
