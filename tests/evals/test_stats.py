@@ -33,7 +33,7 @@ def t_cdf_by_integration(value: float, freedom: int, steps: int = 4000) -> float
     front /= math.sqrt(freedom * math.pi)
 
     def density(x: float) -> float:
-        return front * (1 + x * x / freedom) ** (-(freedom + 1) / 2)
+        return float(front * (1 + x * x / freedom) ** (-(freedom + 1) / 2))
 
     width = value / steps
     inner = sum((4 if i % 2 else 2) * density(i * width) for i in range(1, steps))

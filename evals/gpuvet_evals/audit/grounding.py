@@ -62,6 +62,7 @@ class _Source:
         return self.decoded
 
 
+MAX_GROUPED = 18  # digits of a number that some text may write in groups
 MAX_FIGURES = 2000  # of one answer; the rest is not traced
 _ID = re.compile(r"(?<![A-Za-z0-9])[a-z]{1,14}-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])")
 _PCI = r"\b[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?\b"
@@ -94,6 +95,7 @@ _TAIL = re.compile(r"(?:\.(\d+))?(?!\d|,\d{3}|\.\d)")
 _DIGITS = re.compile(r"\d+")
 _TWO_DIGITS = re.compile(r"\d{2}")
 _DATE_BEFORE = re.compile(r"(?<!\d)\d{4}-(?:\d{2}-)?\Z")
+_NAME_BEFORE = re.compile(r"[A-Za-z][\w.-]*-\Z")
 _TIME_AFTER = re.compile(r":\d{2}|-\d{2}-\d{2}(?!\d)")
 _LARGE_RESULT = "## Large Tool Result"
 
@@ -241,7 +243,7 @@ def _name_finder(name: str) -> Callable[[_Source], bool]:
 def _value_finder(shown: str) -> Callable[[_Source], bool]:
     whole, _, decimals = shown.replace(",", "").partition(".")
     kept = decimals.rstrip("0")
-    grouped = f"{int(whole):,}"
+    grouped = f"{int(whole):,}" if len(whole) <= MAX_GROUPED else whole
     if grouped == whole:
         return lambda source: whole in source.raw and _holds_value(source.text, whole, kept)
     return lambda source: (
@@ -268,16 +270,19 @@ def _holds_value(text: str, whole: str, decimals: str) -> bool:
         before = text[at - 1 : at]
         end = at + len(whole)
         starts = not (_is_word(before) or before in {".", ","}) or _ends_a_list(text, at)
-        if starts and _decimals_at(text, end) == decimals and not _in_a_time(text, at, end):
+        if starts and _decimals_at(text, end) == decimals and not _in_a_name(text, at, end):
             return True
         at = text.find(whole, at + 1)
     return False
 
 
-def _in_a_time(text: str, at: int, end: int) -> bool:
-    """Whether digits are part of a clock time or an ISO date, which say nothing of a number."""
-    if text[at - 1 : at] in {":", "-"} and text[at - 2 : at - 1].isdigit():
-        return text[at - 1] == ":" or _DATE_BEFORE.search(text[max(0, at - 8) : at]) is not None
+def _in_a_name(text: str, at: int, end: int) -> bool:
+    """Whether digits belong to a clock time, an ISO date or a name: ip-10-0-0-48 has no 48."""
+    before = text[max(0, at - 40) : at]
+    if before[-1:] == ":" and before[-2:-1].isdigit():
+        return True
+    if before[-1:] == "-" and (_DATE_BEFORE.search(before) or _NAME_BEFORE.search(before)):
+        return True
     return _TIME_AFTER.match(text, end) is not None
 
 

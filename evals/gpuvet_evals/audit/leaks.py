@@ -37,6 +37,7 @@ _PROOFS = (
     (re.compile(r"ccount (\d{12})(?!\d)"), "named as an account"),
 )
 _INSTANCE = re.compile(r"i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9a-zA-Z-])")
+_WHOLE_INSTANCE = re.compile(rf"(?<![0-9A-Za-z]){_INSTANCE.pattern}")
 _NAMES = (
     ("user name", re.compile(r":(?:user|assumed-role)/([A-Za-z0-9+=,.@_/-]+)")),
     ("user name", re.compile(r'(?i)"user_?name\\*"\s*:\s*\\*"([^"\\]{1,64})')),
@@ -99,8 +100,8 @@ def scan_identifiers(text: str) -> Iterator[str]:
     """Yield what the publisher's scan would report of a file's text, each once, sorted."""
     for account in sorted(set(proved_accounts(text)) - ALLOWED_ACCOUNTS):
         yield f"account {account}"
-    for instance in sorted(set(_INSTANCE.findall(text)) - ALLOWED_INSTANCES):
-        if re.search(rf"(?<![0-9A-Za-z]){instance}", text):  # and not the end of an ami-…
+    if set(_INSTANCE.findall(text)) - ALLOWED_INSTANCES:  # the quick look; ami-… has one too
+        for instance in sorted(set(_WHOLE_INSTANCE.findall(text)) - ALLOWED_INSTANCES):
             yield f"instance {instance}"
 
 
@@ -119,7 +120,7 @@ def _all_findings(text: str, proved: dict[str, str]) -> Iterator[LeakFinding]:
         if digits in proved:
             yield LeakFinding(kind="account", shown=digits, proof=proved[digits],
                               documentation=digits in ALLOWED_ACCOUNTS)  # fmt: skip
-    for match in re.finditer(rf"(?<![0-9A-Za-z]){_INSTANCE.pattern}", text):
+    for match in _WHOLE_INSTANCE.finditer(text):
         yield LeakFinding(kind="instance", shown=match[0], proof="form of an EC2 instance id",
                           documentation=match[0] in ALLOWED_INSTANCES)  # fmt: skip
     for kind, pattern in _NAMES:
