@@ -243,6 +243,8 @@ def _import(options: argparse.Namespace) -> int:
         evals_text=options.evals.read_bytes() if options.evals else None,
     )
     print(f"{imported.runs} runs from {imported.kind}, {imported.triggers} trigger queries")
+    for case in imported.missing:
+        _say(f"{case}: there is no journal")
     return EXIT_OK
 
 

@@ -31,11 +31,13 @@ def grade_path(
     """
     given = read_evals_file(evals_path) if evals_path else None
     folder = version_folder(path) if to is None else to / "functional" / version
+    missing: tuple[str, ...] = ()
     if to is not None:
         text = evals_path.read_bytes() if evals_path else None
-        import_suite(path, folder, evals=given, evals_text=text)
+        missing = import_suite(path, folder, evals=given, evals_text=text).missing
     evals = given or _evals_near(folder, path)
-    return grade_tree(folder, evals, matcher=matcher, checker=checker, progress=progress)
+    suite = grade_tree(folder, evals, matcher=matcher, checker=checker, progress=progress)
+    return suite.with_missing(missing)
 
 
 def graded_text(suite: GradedSuite, *, as_json: bool) -> str:

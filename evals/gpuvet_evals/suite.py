@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gpuvet.model.base import Value
+from gpuvet_evals.answer import AnswerStatus
 from gpuvet_evals.assertions.job_spec import SpecChecker
 from gpuvet_evals.assertions.patterns import InProcess, Matcher
 from gpuvet_evals.errors import UnreadableJournal, UnreadableTree
@@ -45,22 +46,45 @@ class GradedSuite(Value):
         """How many runs there are, broken ones too."""
         return sum(count for _, count in self.statuses)
 
+    def with_missing(self, cases: Sequence[str]) -> "GradedSuite":
+        """Return the suite with cases added that had no journal."""
+        if not cases:
+            return self
+        statuses = Counter(dict(self.statuses)) + Counter({AnswerStatus.ERRORED.value: len(cases)})
+        broken = (*self.broken, *((case, "there is no journal") for case in cases))
+        return self.model_copy(
+            update={"statuses": tuple(sorted(statuses.items())), "broken": broken}
+        )
 
-def lay_out(source: Path, version_folder: Path, evals: EvalSet | None) -> int:
-    """Copy journals of a suite, or of loose cases, into a version's tree; return how many.
+
+class LaidOut(Value):
+    """What was copied into a tree."""
+
+    journals: int
+    missing: tuple[str, ...]  # cases a suite lists whose journal is not there
+
+
+def lay_out(source: Path, version_folder: Path, evals: EvalSet | None) -> LaidOut:
+    """Copy journals of a suite, or of loose cases, into a version's tree.
+
+    A case without a journal gets the results of a run that cannot be read.
 
     Raises:
         UnreadableTree: A case names no eval, or a name that is no folder name.
     """
-    count = 0
+    count, missing = 0, list[str]()
     for place in places_under(source):
         identity = _identity(place, evals)
-        folder = run_folder(version_folder, identity) / "outputs"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = run_folder(version_folder, identity)
         if place.journal.is_file():
-            shutil.copyfile(place.journal, folder / JOURNAL_NAME)
-        count += 1
-    return count
+            (folder / "outputs").mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(place.journal, folder / "outputs" / JOURNAL_NAME)
+            count += 1
+        else:
+            missing.append(place.case)
+            results = broken_results(identity, version_folder.name, "there is no journal")
+            write_json(folder / RESULTS_NAME, results)
+    return LaidOut(journals=count, missing=tuple(missing))
 
 
 def run_folder(version_folder: Path, identity: RunIdentity) -> Path:

@@ -25,6 +25,7 @@ class Imported(Value):
     runs: int
     kind: str  # journals or flat layout
     triggers: int = 0
+    missing: tuple[str, ...] = ()  # cases without a journal
 
 
 def import_suite(
@@ -37,9 +38,9 @@ def import_suite(
     """
     if _has_journals(source):
         known = evals or evals_beside(source)
-        count = lay_out(source, version_folder, known)
+        laid = lay_out(source, version_folder, known)
         _copy_evals(source, version_folder, evals_text)
-        return Imported(runs=count, kind="journals")
+        return Imported(runs=laid.journals, kind="journals", missing=laid.missing)
     report = old_report(source)
     runs = read_old_runs(report, version_folder.name)
     for run in runs:
