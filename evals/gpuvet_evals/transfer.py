@@ -124,7 +124,7 @@ def _texts(source: Path, target: Path) -> Iterator[tuple[Path, str]]:
             continue
         if path.stat().st_size > MAX_TEXT_BYTES:
             raise UnreadableTree(f"{str(path)!r} is larger than {MAX_TEXT_BYTES} bytes")
-        yield path, path.read_text(encoding="utf-8", errors="surrogateescape")
+        yield path, path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def _write(path: Path, source: Path, target: Path, text: str) -> None:

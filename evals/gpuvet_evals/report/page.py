@@ -11,7 +11,7 @@ from gpuvet_evals.compare import Comparison, Difference, Finding
 from gpuvet_evals.inspection import Inspection
 from gpuvet_evals.journal import Journal, Record
 from gpuvet_evals.rates import Rate, SideRates, ThreeRates
-from gpuvet_evals.runs import Run
+from gpuvet_evals.runs import Run, ScoredAssertion
 from gpuvet_evals.untrusted import clean, mask
 
 NOTHING = "\u2013"  # a dash where there is no figure
@@ -62,6 +62,7 @@ class RunPage(Value):
     proposed: tuple[str, ...]
     executed: tuple[str, ...]
     notes: tuple[str, ...]
+    fallback: tuple[ScoredAssertion, ...] = ()  # on the text before a question; no rate counts it
 
 
 class Tile(Value):
@@ -138,6 +139,7 @@ def run_page(run: Run, inspected: tuple[Journal, Inspection] | None) -> RunPage:
         proposed=tuple(clean(c) for c in inspection.read_only.proposed_mutations),
         executed=_executed(inspection),
         notes=tuple(_notes(inspection)),
+        fallback=tuple(_fallback(inspection)),
     )
 
 
@@ -328,6 +330,19 @@ def _message(record: Record) -> tuple[str, str, str]:
     if uses:
         return "assistant", f"calls {', '.join(uses)}", record.text
     return ("user" if record.role == "user" else "assistant"), record.role, record.text
+
+
+def _fallback(inspection: Inspection) -> Iterator[ScoredAssertion]:
+    if inspection.answer.status is not AnswerStatus.ANSWERED_THEN_ASKED:
+        return
+    for index, score in inspection.scores:
+        assertion = (inspection.assertions or ())[index]
+        yield ScoredAssertion(
+            text=assertion.text,
+            evaluator=assertion.evaluator,
+            passed=score.passed,
+            evidence=score.evidence or score.error or "",
+        )
 
 
 def _signs(inspection: Inspection) -> Iterator[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from gpuvet.parse.untrusted import mask, show
 from gpuvet_evals.report.page import Page, bounds_text, difference_text, percent, rate_text
 from gpuvet_evals.untrusted import code_span
 
@@ -30,6 +31,7 @@ def _environment(*, escape: bool) -> Environment:
         loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
         autoescape=escape,  # noqa: S701 - off for Markdown alone, where code spans do it
         undefined=StrictUndefined,
+        finalize=_fit_to_print,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,
@@ -44,3 +46,10 @@ def _environment(*, escape: bool) -> Environment:
     for name, shown_as in filters.items():
         environment.filters[name] = shown_as
     return environment
+
+
+def _fit_to_print(value: object) -> object:
+    """Mask and escape whatever a template puts out; only line ends stay."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):  # markup of a macro of ours
+        return value
+    return "\n".join(show(line) for line in mask(value).split("\n"))
