@@ -83,7 +83,7 @@ class Result:
     @property
     def is_hidden_error(self) -> bool:
         """Whether an API error was recorded as a success."""
-        if self.status != "success" or "API " not in self.record.content:
+        if self.status != "success" or self.record.content.find("API ", 0, 2 * _HEAD) < 0:
             return False
         return self.head.lstrip().startswith(API_ERRORS)
 
@@ -224,20 +224,20 @@ def _large_result(content: str) -> tuple[str, str] | None:
 
     Inside JSON text a quote is always escaped, so an unescaped `"status": ` is no part of it.
     """
-    if len(content) < PARSED_CHARACTERS or content.count('"type": "tool_') != 1:
+    head = _LARGE_RESULT_HEAD.match(content) if len(content) > PARSED_CHARACTERS else None
+    if head is None or content.count('"type": "tool_', head.end()) != 1:
         return None
-    head = _LARGE_RESULT_HEAD.match(content)
-    tail = _LARGE_RESULT_TAIL.search(content, max(0, len(content) - _TAIL)) if head else None
-    return (head[1], tail[1]) if head and tail else None
+    tail = _LARGE_RESULT_TAIL.search(content, max(0, len(content) - _TAIL))
+    return (head[1], tail[1]) if tail else None
 
 
 def _large_summary(content: str) -> _Summary | None:
     """Return what a summary says beside its text, without parsing that."""
-    if len(content) < PARSED_CHARACTERS or content.count('"tool_use_id": "') != 1:
+    head = _LARGE_SUMMARY_HEAD.match(content) if len(content) > PARSED_CHARACTERS else None
+    if head is None or content.find('"tool_use_id": "', head.end()) >= 0:
         return None
-    head = _LARGE_SUMMARY_HEAD.match(content)
-    tail = _LARGE_SUMMARY_TAIL.search(content, max(0, len(content) - _TAIL)) if head else None
-    if head is None or tail is None or "\\" in tail[1]:
+    tail = _LARGE_SUMMARY_TAIL.search(content, max(0, len(content) - _TAIL))
+    if tail is None or "\\" in tail[1]:
         return None
     return _Summary(head[1], head[2], head[3], tail[1], tail[2])
 

@@ -204,18 +204,15 @@ def _record(index: int, entry: object) -> Record | None:
         return None
     if not isinstance(content, str):  # a tool that wrote the object itself, not its text
         content = json.dumps(content, ensure_ascii=False)
+    record, execution, created = get("recordId"), get("executionId"), get("createdAt")
     return Record(
         index,
-        _text(get("recordId")),
-        _text(get("executionId")),
+        record if isinstance(record, str) else str(record or ""),
+        execution if isinstance(execution, str) else str(execution or ""),
         kind,
-        _text(get("createdAt")),
+        created if isinstance(created, str) else str(created or ""),
         content,
     )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else str(value or "")
 
 
 def _subagents(records: Sequence[Record]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 _DECIMALS = 6
-_OPEN_OBJECTS, _OPEN_LISTS = 3, 4  # levels that get a line an entry; the C encoder writes the rest
+_OPEN_OBJECTS, _OPEN_LISTS = 2, 4  # levels that get a line an entry; the C encoder writes the rest
 _encode = json.JSONEncoder().encode
 
 
@@ -41,16 +41,31 @@ def rounded(value: object) -> object:
 
 
 def _shown(value: object, level: int) -> str:
-    if isinstance(value, dict) and value and level < _OPEN_OBJECTS:
-        fields = cast("Mapping[str, object]", value)
-        pad = "  " * (level + 1)
-        lines = [f"{pad}{_key(key)}: {_shown(item, level + 1)}" for key, item in fields.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{pad[2:]}}}"
-    if isinstance(value, list) and value and level < _OPEN_LISTS:
+    if isinstance(value, dict):
+        if value and (
+            level < _OPEN_OBJECTS or (level < _OPEN_LISTS and _holds_rows(cast("object", value)))
+        ):
+            fields = cast("Mapping[str, object]", value)
+            pad = "  " * (level + 1)
+            lines = [f"{pad}{_key(key)}: {_shown(item, level + 1)}" for key, item in fields.items()]
+            return "{\n" + ",\n".join(lines) + f"\n{pad[2:]}}}"
+    elif level < _OPEN_LISTS and _is_rows(value):
         pad = "  " * (level + 1)
         lines = [f"{pad}{_shown(item, level + 1)}" for item in cast("Sequence[object]", value)]
         return "[\n" + ",\n".join(lines) + f"\n{pad[2:]}]"
     return _encode(value)
+
+
+def _holds_rows(value: object) -> bool:
+    """Whether an object has a list of objects, which get a line each."""
+    fields = cast("Mapping[str, object]", value)
+    return any(_is_rows(item) for item in fields.values())
+
+
+def _is_rows(value: object) -> bool:
+    return isinstance(value, list) and isinstance(
+        next(iter(cast("list[object]", value)), None), dict
+    )
 
 
 def _key(name: str) -> str:

@@ -17,6 +17,7 @@ JOURNAL_NAME = "journal_records.json"
 MAX_RUNS = 100_000
 MAX_FILE_BYTES = 8 * 1024 * 1024  # of one file of an eval
 _ITERATION = re.compile(r"iteration-(\d+)")
+_SIDES = frozenset({WITH_SKILL, WITHOUT_SKILL})
 _LEVELS_UP = 7  # from a journal of the tree to the folder above `evals`
 
 
@@ -58,13 +59,13 @@ def places_under(path: Path) -> list[RunPlace]:
 def place_of(journal: Path) -> RunPlace:
     """Return what a journal's path tells: `iteration-<i>/<eval>/<side>/outputs/…`, or a suite."""
     folder = journal.parent.parent if journal.parent.name == "outputs" else journal.parent
-    side, evaluated, iteration = folder.name, folder.parent, folder.parent.parent
-    if side in {WITH_SKILL, WITHOUT_SKILL} and (match := _ITERATION.fullmatch(iteration.name)):
+    iteration, eval_id, side = ("", "", "", *folder.parts)[-3:]
+    if side in _SIDES and (match := _ITERATION.fullmatch(iteration)):
         return RunPlace(
             journal=journal,
             folder=folder,
-            case=f"{evaluated.name}/{iteration.name}/{side}",
-            eval_id=evaluated.name,
+            case=f"{eval_id}/{iteration}/{side}",
+            eval_id=eval_id,
             iteration=int(match[1]),
             run_type=side,
         )

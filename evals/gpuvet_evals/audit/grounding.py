@@ -106,7 +106,12 @@ def trace_answer(journal: Journal, calls: Sequence[ToolCall], answer: str) -> tu
         return ()
     sources = _sources(journal, calls)
     lossy = any(_LARGE_RESULT in source.raw for source in sources)
-    traces = [_trace(figure, sources, lossy=lossy) for figure in _figures(answer)]
+    # A number the user gave needs no further evidence; an id is traced to a tool where it can be.
+    given_first = sorted(sources, key=lambda source: source.backing is not Backing.PROMPT)
+    traces = [
+        _trace(f, given_first if f.kind == "number" else sources, lossy=lossy)
+        for f in _figures(answer)
+    ]
     return tuple(sorted(traces, key=lambda trace: trace.offset))
 
 

@@ -18,7 +18,7 @@ from gpuvet_evals.audit.commands import (
     parse_command,
     snake_case,
 )
-from gpuvet_evals.calls import SUBAGENT_TOOLS, ToolCall
+from gpuvet_evals.calls import SUBAGENT_TOOLS, Result, ToolCall
 from gpuvet_evals.evals_json import strings
 from gpuvet_evals.journal import Journal, mapping, mappings
 
@@ -177,28 +177,26 @@ def _suspected(call: ToolCall) -> InferredMutation | None:
                 {"from": f"operation '{unknown[0].operation}' is not known to read"}
             )
         return None
-    signs = [*_result_signs(call), *_label_signs(call)]
+    signs = [sign for r in call.results if (sign := _result_sign(call, r)) is not None]
+    if call.block_type != "load_skill" and (sign := _label_sign(call.label)) is not None:
+        signs.append(sign)
     return InferredMutation.model_validate({"from": ", ".join(signs)}) if signs else None
 
 
-def _result_signs(call: ToolCall) -> Iterator[str]:
-    for result in call.results:
-        if call.block_type == "run_subagent":
-            continue
-        if not _CHANGING_KEY.search(result.record.content[:_HEAD]):  # needs no decoding
-            continue
-        text = result.text
-        if not _CHANGING_HEAD.match(text):
-            continue
-        for reply in _replies(text):
-            for row in _CHANGING_RESULTS:
-                if all(key in reply for key in row):
-                    yield (
-                        f"result keys {'/'.join(row)} naming a node"
-                        if row[0] == "Successful"
-                        else (f"result keys {'/'.join(row)}")
-                    )
-                    return
+def _result_sign(call: ToolCall, result: Result) -> str | None:
+    if call.block_type == "run_subagent":
+        return None
+    if not _CHANGING_KEY.search(result.record.content, 0, _HEAD):  # needs no decoding
+        return None
+    text = result.text
+    if not _CHANGING_HEAD.match(text):
+        return None
+    for reply in _replies(text):
+        for row in _CHANGING_RESULTS:
+            if all(key in reply for key in row):
+                tail = " naming a node" if row[0] == "Successful" else ""
+                return f"result keys {'/'.join(row)}{tail}"
+    return None
 
 
 def _replies(text: str) -> Iterator[Mapping[str, Any]]:
@@ -210,12 +208,6 @@ def _replies(text: str) -> Iterator[Mapping[str, Any]]:
     reply = mapping(value)
     yield reply
     yield from (mapping(inner) for inner in reply.values())
-
-
-def _label_signs(call: ToolCall) -> Iterator[str]:
-    sign = None if call.block_type == "load_skill" else _label_sign(call.label)
-    if sign is not None:
-        yield sign
 
 
 @lru_cache(maxsize=4096)  # a suite repeats its labels
