@@ -31,7 +31,9 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
+    Command("triage", "gpuvet.commands.triage", "pick the mode from the question, and run it"),
     Command("verdict", "gpuvet.commands.verdict", "one verdict per node, with its grounds"),
+    Command("incident", "gpuvet.commands.incident", "what failed, why, and what to do"),
     Command("xid", "gpuvet.commands.xid", "explain an Xid, an SXid or a raw driver line"),
     Command("serve", "gpuvet.commands.serve", "run the MCP server"),
     Command("demo", "gpuvet.commands.demo", "judge the case that comes with the package"),
@@ -66,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _survive_old_consoles()
     named = next((c.name for c in COMMANDS if words[:1] == [c.name]), None)
-    parser = build_parser(named or COMMANDS[0].name)
+    parser = build_parser(named or "")
     try:
         args = parser.parse_args(words)
     except SystemExit as ended:  # argparse has printed help or the usage error

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
-from gpuvet.model.report import VerdictReport
+from gpuvet.model.report import IncidentReport, VerdictReport
 
 FOLDER = "references"
 
@@ -38,6 +40,8 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("sxids.md", sxids_page),
     PageMaker("nvlink5.md", nvlink5_page),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
+    PageMaker("schemas/incident.json", schema(IncidentReport)),
+    *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 
 

@@ -16,7 +16,7 @@ def test_the_committed_pages_are_current() -> None:
 
 
 def test_a_missing_and_a_stale_page_are_told_and_written(tmp_path: Path) -> None:
-    assert build(tmp_path) == ("xids.md", "sxids.md", "nvlink5.md")
+    assert build(tmp_path)[:3] == ("xids.md", "sxids.md", "nvlink5.md")
     page = tmp_path / "references" / "sxids.md"
     page.write_text("old", encoding="utf-8")
     assert check(tmp_path) == ("sxids.md",)
@@ -25,10 +25,10 @@ def test_a_missing_and_a_stale_page_are_told_and_written(tmp_path: Path) -> None
 
 
 def test_a_page_is_added_by_one_more_maker(tmp_path: Path) -> None:
-    makers = (*PAGE_MAKERS, PageMaker("schemas/verdict.json", lambda: "{}\n"))
-    assert list(pages(makers))[-1] == "schemas/verdict.json"
-    assert "schemas/verdict.json" in build(tmp_path, makers)
-    assert (tmp_path / "references/schemas/verdict.json").read_bytes() == b"{}\n"
+    makers = (*PAGE_MAKERS, PageMaker("schemas/other.json", lambda: "{}\n"))
+    assert list(pages(makers))[-1] == "schemas/other.json"
+    assert "schemas/other.json" in build(tmp_path, makers)
+    assert (tmp_path / "references/schemas/other.json").read_bytes() == b"{}\n"
 
 
 def test_every_code_stands_on_its_page() -> None:

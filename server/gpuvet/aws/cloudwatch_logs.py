@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from gpuvet.aws.door import AwsDoor, LogLine, LogStream, NodeName
+from gpuvet.aws.door import AwsDoor, LineSearch, LogLine, LogStream, NodeName
 from gpuvet.aws.log_queries import (
     CANDIDATES,
     MOST_LINES,
     MOST_ROWS,
     bins_query,
+    find_query,
     kernel_query,
     lines_query,
     query_parts,
@@ -26,6 +27,7 @@ from gpuvet.model.coverage import HourCount, LogClass, StreamCounts
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.untyped import objects_at, text_at, whole_at
 from gpuvet.parse.shipper import shipper_of_name
+from gpuvet.parse.wrappers import instance_id
 
 T = TypeVar("T")
 
@@ -150,16 +152,55 @@ class CloudWatchLogs:
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines that may matter, in the order of each stream."""
+        return self._matching("gpu_lines", streams, window, CANDIDATES)
+
+    def lines_like(
+        self, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines that match a pattern; see `LogDoor.lines_like`."""
+        return self._matching("lines_like", streams, window, pattern)
+
+    def _matching(
+        self, operation: str, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
         lines: list[LogLine] = []
         outcomes: list[_Rows] = []
         for name, members in _by_group(streams).items():
             for part in query_parts(members):
-                rows = self._query(name, lines_query(part), window, MOST_LINES)
+                rows = self._query(name, lines_query(part, pattern), window, MOST_LINES)
                 outcomes.append(rows)
                 lines.extend(_lines(name, part, rows.rows))
-        asked = {"streams": _names(streams), "pattern": CANDIDATES}
+        asked = {"streams": _names(streams), "pattern": pattern}
         outcome = _worst_of([_Outcome(one.status, one.reason) for one in outcomes])
-        return self._envelope("gpu_lines", asked, tuple(lines), outcome, window=window)
+        return self._envelope(operation, asked, tuple(lines), outcome, window=window)
+
+    def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines a search asks for; see `LogDoor.find`."""
+        lines: list[LogLine] = []
+        outcomes: list[_Outcome] = []
+        for name in self._named_like(search.groups, outcomes):
+            rows = self._query(
+                name, find_query(search.pattern, search.streams), search.window, MOST_LINES
+            )
+            outcomes.append(_Outcome(rows.status, rows.reason))
+            lines.extend(_found_lines(name, rows.rows))
+        asked = search.model_dump(mode="json", exclude={"window"})
+        outcome = _worst_of(outcomes)
+        return self._envelope("find", asked, tuple(lines), outcome, window=search.window)
+
+    def _named_like(self, prefixes: Sequence[str], outcomes: list[_Outcome]) -> list[str]:
+        """Return the groups under these prefixes; a listing that failed is an outcome too."""
+        names: dict[str, None] = {}
+        for prefix in prefixes:
+            answer = self._door.read("logs:DescribeLogGroups", {"logGroupNamePrefix": prefix})
+            if not answer.status.is_complete:
+                outcomes.append(_Outcome(answer.status, answer.reason))
+            for page in answer.value or ():
+                for row in objects_at(page, "logGroups"):
+                    name = group_name(text_at(row, "logGroupName") or "")
+                    if name.startswith(prefix):
+                        names[name] = None
+        return sorted(names)
 
     def _group_names(
         self, nodes: Sequence[NodeName], notes: list[str], troubles: list[Envelope[Any]]
@@ -312,6 +353,23 @@ def _lines(
                 text=row.get("@message", ""),
                 shipped_at_ms=None if at is None else round(at.timestamp() * 1000),
             )
+
+
+def _found_lines(group: str, rows: Sequence[Mapping[str, str]]) -> Iterator[LogLine]:
+    """Yield rows as lines, each with its place among the rows of its stream."""
+    places: dict[str, int] = {}
+    for row in rows:
+        stream = row.get("@logStream", "")
+        places[stream] = places.get(stream, 0) + 1
+        at = as_datetime(row.get("@timestamp"))
+        yield LogLine(
+            node=instance_id(stream) or "",
+            group=group,
+            stream=stream,
+            line=places[stream],
+            text=row.get("@message", ""),
+            shipped_at_ms=None if at is None else round(at.timestamp() * 1000),
+        )
 
 
 def _names(streams: Sequence[LogStream]) -> list[str]:

@@ -62,6 +62,22 @@ class LogLine(Value):
     ingested_at_ms: int | None = None
 
 
+class LineSearch(Value):
+    """Lines wanted by what stands in them, wherever in some groups they are.
+
+    Attributes:
+        pattern: A regular expression both Logs Insights and Python read alike, without slashes.
+        groups: Prefixes of log groups; what a case holds in files counts whatever its group.
+        window: When the lines were shipped.
+        streams: A regular expression that stream names match; None: any stream.
+    """
+
+    pattern: str
+    groups: tuple[str, ...]
+    window: Window
+    streams: str | None = None
+
+
 class LogDoor(Protocol):
     """Logs of nodes: which streams, how many lines an hour, and the lines that matter."""
 
@@ -83,4 +99,22 @@ class LogDoor(Protocol):
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines that may speak of a GPU, a boot or an agent, in stream order."""
+        ...
+
+    def lines_like(
+        self, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines that match a pattern of ours, in stream order.
+
+        What is in hand anyway may come whole: whoever reads the lines sorts them out.
+
+        Args:
+            streams: Exact streams.
+            window: Start included, end not.
+            pattern: A regular expression without slashes; never a user's.
+        """
+        ...
+
+    def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
+        """Return the lines a search asks for; the node of a line is empty where none is known."""
         ...

@@ -51,11 +51,20 @@ def kernel_query(streams: Sequence[LogStream]) -> str:
     )
 
 
-def lines_query(streams: Sequence[LogStream]) -> str:
-    """Return the query for the lines that may matter, oldest first."""
+def lines_query(streams: Sequence[LogStream], pattern: str = CANDIDATES) -> str:
+    """Return the query for the lines that match a pattern without slashes, oldest first."""
     return (
-        f"filter {_among(streams)} and @message like /{CANDIDATES}/"
+        f"filter {_among(streams)} and @message like /{pattern}/"
         " | fields @timestamp, @log, @logStream, @message"
+        f" | sort @timestamp asc | limit {MOST_LINES}"
+    )
+
+
+def find_query(pattern: str, streams: str | None) -> str:
+    """Return the query for lines like a pattern, of streams named like another, oldest first."""
+    named = f"@logStream like /{streams}/ and " if streams else ""
+    return (
+        f"filter {named}@message like /{pattern}/ | fields @timestamp, @log, @logStream, @message"
         f" | sort @timestamp asc | limit {MOST_LINES}"
     )
 

@@ -88,6 +88,8 @@ class NodeClock:
         if not self.starts:
             return 0
         at_us = microseconds(record.at)
+        if record.uptime_us is not None and record.uptime_us >= EARLY_UPTIME_US:
+            return bisect_right(self.start_us, at_us - record.uptime_us + SAME_BOOT_US)
         boot = bisect_right(self.start_us, at_us)
         if boot and self.start_us[boot - 1] == at_us:
             places = self.starts[boot - 1].places
@@ -108,6 +110,10 @@ class NodeClock:
             if record.at is None:
                 return record.uptime_us
         return microseconds(record.at) if record.at is not None else 0
+
+    def boot_at(self, at_us: int) -> int:
+        """Return the boot a wall time lies in."""
+        return bisect_right(self.start_us, at_us)
 
     def has_wall(self, record: Record, boot: int) -> bool:
         """Say whether a record's position is a wall time."""
@@ -197,18 +203,24 @@ def _starts(known: Sequence[Boundary], dated: Sequence[Record], extra: int) -> t
 
 
 def _starts_by_offset(dated: Sequence[Record]) -> list[Start]:
-    """Recognise boots by wall minus uptime, which is the time of the boot itself."""
+    """Recognise boots by wall minus uptime, which is the time of the boot itself.
+
+    A boot cannot start while an earlier one still prints: what would is a skewed clock, not a boot.
+    """
     offsets = sorted(
         (microseconds(r.at) - r.uptime_us, r.uptime_us)
         for r in dated
         if r.at is not None and r.uptime_us is not None
     )
     groups: list[list[tuple[int, int]]] = []
+    ends = 0
     for offset, uptime in offsets:
-        if groups and offset - groups[-1][-1][0] <= SAME_BOOT_US:
+        near = groups and offset - groups[-1][-1][0] <= SAME_BOOT_US
+        if groups and (near or offset < ends - SAME_BOOT_US):
             groups[-1].append((offset, uptime))
         else:
             groups.append([(offset, uptime)])
+        ends = max(ends, offset + uptime)
     settled = [g for g in groups if any(uptime >= EARLY_UPTIME_US for _, uptime in g)]
     return [Start(at_us=int(median(o for o, _ in group))) for group in settled or groups[-1:]]
 
@@ -286,7 +298,10 @@ def _resets(known: Sequence[Boundary], start_us: Sequence[int]) -> tuple[Reset, 
 def _identity_changes(
     identities: Iterable[GpuIdentity], clock: NodeClock
 ) -> dict[str, tuple[int, ...]]:
-    """Return, per PCI id, when the GPU behind it became another one."""
+    """Return, per PCI id, when the GPU behind it became another one.
+
+    Cards change while a node is down: a GPU first named in a later boot was there from its start.
+    """
     by_pci: dict[str, list[tuple[int, int, str | None, str | None]]] = defaultdict(list)
     for identity in identities:
         if identity.pci is None:
@@ -298,14 +313,15 @@ def _identity_changes(
     for pci, seen in by_pci.items():
         uuid: str | None = None
         serial: str | None = None
+        named_in = 0
         found: list[int] = []
-        for _, position, new_uuid, new_serial in sorted(seen, key=lambda s: (s[0], s[1])):
+        for boot, position, new_uuid, new_serial in sorted(seen, key=lambda s: (s[0], s[1])):
             differs = (uuid and new_uuid and uuid != new_uuid) or (
                 serial and new_serial and serial != new_serial
             )
             if differs:
-                found.append(position)
-            uuid, serial = new_uuid or uuid, new_serial or serial
+                found.append(clock.start_us[boot - 1] if boot > named_in else position)
+            uuid, serial, named_in = new_uuid or uuid, new_serial or serial, boot
         if found:
             changes[pci] = tuple(found)
     return changes

@@ -1,12 +1,16 @@
 """What only several nodes together can show (xid_rules §4, §6, §8)."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+from typing import NamedTuple
 
+from gpuvet.calculators.coverage import HOUR
 from gpuvet.calculators.events import Occurrence
-from gpuvet.calculators.finding import Finding, Incident, NodeView, class_of
+from gpuvet.calculators.finding import Finding, NodeView, class_of
 from gpuvet.model.verdict import FaultClass, Verdict
 
 # xid_rules §4 and §6; ours.
@@ -16,9 +20,20 @@ AFTER_DRIVER_CHANGE = timedelta(hours=24)
 MANY_NODES = 3
 
 APPLICATION_CODES = frozenset({11, 13, 25, 31, 69, 80})
+GSP_CODES = frozenset({119, 120})
 _FOLLOWERS = frozenset({13, 31, 43, 45})
-_GSP = (119, 120)
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 _SPREADS = frozenset({FaultClass.HARDWARE, FaultClass.SOFTWARE_LINK, FaultClass.DRIVER_CONFIG})
+
+
+class Seen(NamedTuple):
+    """One event of one GPU of one node, where its time is known."""
+
+    at: datetime
+    node: str
+    pci: str | None
+    code: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,131 +44,206 @@ class Shared:
         mass_application: Nodes whose application Xids came with those of other nodes.
         teardown: Nodes whose lone Xid 45s came with those of other nodes.
         gsp_after_change: Nodes with 119 or 120 soon after a driver or AMI change, 2 or more.
-        gsp_nodes: Every node with 119 or 120.
-        application_gpus: Per application code, the (node, PCI id) pairs that raised it.
+        gsp: Every 119 and 120.
+        drivers: Driver version of each node that states one.
+        application: Per application code, every event.
         code_nodes: Per application code, the nodes that raised it.
     """
 
     mass_application: frozenset[str]
     teardown: frozenset[str]
     gsp_after_change: frozenset[str]
-    application_gpus: Mapping[int, frozenset[tuple[str, str | None]]]
+    gsp: Sequence[Seen]
+    drivers: Mapping[str, str]
+    application: Mapping[int, Sequence[Seen]]
     code_nodes: Mapping[int, frozenset[str]]
+
+    def is_elsewhere(self, code: int, mine: Seen, within: timedelta) -> bool:
+        """Say whether another GPU or node raised a code at about that time."""
+        return any(
+            (other.node, other.pci) != (mine.node, mine.pci) and abs(other.at - mine.at) <= within
+            for other in self.application.get(code, ())
+        )
 
 
 def look_across(views: Sequence[NodeView]) -> Shared:
     """Return what the nodes show together, before any of them is judged."""
-    application: list[tuple[datetime, str, Occurrence]] = []
-    teardown: list[tuple[datetime, str]] = []
-    gsp: list[tuple[datetime | None, str]] = []
-    gpus: dict[int, set[tuple[str, str | None]]] = defaultdict(set)
+    application: dict[int, list[Seen]] = defaultdict(list)
+    teardown: list[Seen] = []
+    gsp: list[Seen] = []
     for view in views:
-        node = view.node.node
-        for occurrence in view.candidates():
-            code = occurrence.code
-            if code in APPLICATION_CODES:
-                gpus[code].add((node, occurrence.pci))
-                at = occurrence.at
-                if at is not None:
-                    application.append((at, node, occurrence))
-            elif code == 45 and occurrence.at is not None:
-                teardown.append((occurrence.at, node))
-            elif code in _GSP:
-                gsp.append((occurrence.at, node))
+        node, by_code = view.node.node, view.by_code
+        for code in APPLICATION_CODES.intersection(by_code):
+            application[code] += _seen(view, node, code)
+        if 45 in by_code:
+            teardown += _seen(view, node, 45)
+        for code in GSP_CODES.intersection(by_code):
+            gsp += _seen(view, node, code)
     return Shared(
-        mass_application=_mass(application, views),
-        teardown=_together(teardown, least=2),
+        mass_application=_mass([s for found in application.values() for s in found], views),
+        teardown=frozenset(s.node for s in _together(teardown, least=2)),
         gsp_after_change=_gsp_after_change(gsp, views),
-        application_gpus={code: frozenset(pairs) for code, pairs in gpus.items()},
-        code_nodes={code: frozenset(n for n, _ in pairs) for code, pairs in gpus.items()},
+        gsp=gsp,
+        drivers={v.node.node: v.node.driver_version for v in views if v.node.driver_version},
+        application=application,
+        code_nodes={code: frozenset(s.node for s in found) for code, found in application.items()},
     )
 
 
-def _together(seen: list[tuple[datetime, str]], *, least: int) -> frozenset[str]:
-    """Return nodes that lie inside a span of 120 s holding at least `least` different nodes."""
-    seen.sort()
-    found: set[str] = set()
-    start = 0
-    for end in range(len(seen)):
-        while seen[end][0] - seen[start][0] > TOGETHER:
-            start += 1
-        nodes = {node for _, node in seen[start : end + 1]}
-        if len(nodes) >= least:
-            found |= nodes
-    return frozenset(found)
-
-
-def _mass(
-    application: list[tuple[datetime, str, Occurrence]], views: Sequence[NodeView]
-) -> frozenset[str]:
-    if len(application) < 2:
-        return frozenset()
-    half = max(2, (len(views) + 1) // 2)
-    nodes = _together([(at, n) for at, n, _ in application], least=min(MANY_NODES, half))
-    if not nodes:
-        return nodes
-    first = min(at for at, node, _ in application if node in nodes)
-    for view in views:
-        if view.node.node not in nodes:
+def _seen(view: NodeView, node: str, code: int) -> Iterator[Seen]:
+    """Yield the events of a code that are no consequence, once for each end of a burst."""
+    for occurrence in view.by_code[code]:
+        at = occurrence.at
+        if at is None or view.is_aside(occurrence):
             continue
-        for occurrence in view.candidates():
-            at = occurrence.at
-            if class_of(occurrence.code) is FaultClass.HARDWARE and at is not None and at <= first:
-                return frozenset()
+        yield Seen(at, node, occurrence.pci, code)
+        if occurrence.end_us > occurrence.start_us:
+            lasted = timedelta(microseconds=occurrence.end_us - occurrence.start_us)
+            yield Seen(at + lasted, node, occurrence.pci, code)
+
+
+def _together(seen: Sequence[Seen], *, least: int) -> list[Seen]:
+    """Return what lies inside a span of 120 s that holds at least `least` different nodes."""
+    ordered = sorted(seen, key=lambda s: (s.at, s.node))
+    found: list[Seen] = []
+    counts: dict[str, int] = defaultdict(int)
+    start = taken = 0
+    for end, item in enumerate(ordered):
+        counts[item.node] += 1
+        while item.at - ordered[start].at > TOGETHER:
+            first = ordered[start].node
+            counts[first] -= 1
+            if not counts[first]:
+                del counts[first]
+            start += 1
+        if len(counts) >= least:
+            found += ordered[max(start, taken) : end + 1]
+            taken = end + 1
+    return found
+
+
+def _mass(application: Sequence[Seen], views: Sequence[NodeView]) -> frozenset[str]:
+    """Return the nodes of one application fault, unless hardware failed on one of them before."""
+    half = max(2, (len(views) + 1) // 2)
+    together = _together(application, least=min(MANY_NODES, half))
+    if not together:
+        return frozenset()
+    nodes = frozenset(s.node for s in together)
+    first = min(s.at for s in together)
+    since = views[0].incident.window.start - HOUR
+    for view in views:
+        if view.node.node in nodes and any(_is_hardware(o, since, first) for o in view.kept):
+            return frozenset()
     return nodes
 
 
-def _gsp_after_change(
-    gsp: Iterable[tuple[datetime | None, str]], views: Sequence[NodeView]
-) -> frozenset[str]:
-    changed = views[0].incident.driver_changed_at if views else None
-    if changed is None:
+def _is_hardware(occurrence: Occurrence, since: datetime, until: datetime) -> bool:
+    if class_of(occurrence.code) is not FaultClass.HARDWARE:
+        return False
+    at = occurrence.at
+    return at is not None and since <= at <= until
+
+
+def _gsp_after_change(gsp: Sequence[Seen], views: Sequence[NodeView]) -> frozenset[str]:
+    if not gsp:
         return frozenset()
+    changed = {view.node.node: _driver_changes(view) for view in views}
     nodes = frozenset(
-        node
-        for at, node in gsp
-        if at is not None and timedelta(0) <= at - changed <= AFTER_DRIVER_CHANGE
+        s.node
+        for s in gsp
+        if any(timedelta(0) <= s.at - at <= AFTER_DRIVER_CHANGE for at in changed[s.node])
     )
     return nodes if len(nodes) >= 2 else frozenset()
 
 
-def first_fault_elsewhere(
-    found: Mapping[str, Sequence[Finding]], incident: Incident
-) -> tuple[str, Finding, datetime] | None:
-    """Return the earliest REBOOT-or-stronger event of a spreading class, with its node."""
-    del incident  # the rule looks at all of the evidence
-    earliest: tuple[str, Finding, datetime] | None = None
-    for node, findings in found.items():
-        for finding in findings:
-            at = finding.occurrence.at if finding.occurrence is not None else None
-            spreads = finding.rank <= 3 and finding.fault_class in _SPREADS
-            if at is not None and spreads and (earliest is None or at < earliest[2]):
-                earliest = (node, finding, at)
-    return earliest
+def _driver_changes(view: NodeView) -> tuple[datetime, ...]:
+    """Return when a node's driver changed: as told, and as its own boot banners show."""
+    told = view.incident.driver_changed_at
+    banners = sorted(
+        (b.at, b.driver_version)
+        for b in view.node.records.boundaries
+        if b.at is not None and b.driver_version is not None
+    )
+    shown = [at for (_, old), (at, new) in pairwise(banners) if old != new]
+    return (*((told,) if told is not None else ()), *shown)
 
 
-def only_follows(view: NodeView, fault_at: datetime) -> bool:
-    """Say whether a node shows nothing but the echo of a fault on another node."""
-    seen = False
-    for occurrence in view.candidates():
-        at = occurrence.at
-        if occurrence.code not in _FOLLOWERS or at is None:
-            return False
-        if not timedelta(0) <= at - fault_at <= AFTER_A_FAULT:
-            return False
-        seen = True
-    return seen
+class Fault(NamedTuple):
+    """A finding on one node that may echo on others."""
+
+    at: datetime
+    node: str
+    what: str
 
 
-def echo(finding: Finding, node: str, source: Finding) -> Finding:
-    """Return a finding turned into the echo of a fault on another node."""
-    code = source.occurrence.code if source.occurrence is not None else "?"
+def spreading_faults(found: Mapping[str, Sequence[Finding]]) -> tuple[Fault, ...]:
+    """Return every finding of REBOOT or higher whose class spreads, by time."""
+    faults = [
+        Fault(at, node, finding.what)
+        for node, findings in found.items()
+        for finding in findings
+        if finding.rank <= 3
+        and finding.fault_class in _SPREADS
+        and (at := finding.happened_at) is not None
+    ]
+    return tuple(sorted(faults))
+
+
+def echoes(view: NodeView, findings: Sequence[Finding], faults: Sequence[Fault]) -> list[Finding]:
+    """Return a node's findings, those that only follow another node's fault turned to echoes."""
+    if not faults or _FOLLOWERS.isdisjoint(view.by_code):
+        return list(findings)
+    others = [o.at for o in view.kept if o.code not in _FOLLOWERS]
+    own = sorted(at for at in others if at is not None)
+    if len(own) < len(others):
+        return list(findings)  # something of its own at an unknown time
+    return [_echo(view.node.node, finding, own, faults) for finding in findings]
+
+
+def _echo(node: str, finding: Finding, own: Sequence[datetime], faults: Sequence[Fault]) -> Finding:
+    occurrence = finding.occurrence
+    at = occurrence.at if occurrence is not None else None
+    if occurrence is None or at is None or occurrence.code not in _FOLLOWERS:
+        return finding
+    fault = _origin(node, at, own, faults)
+    if fault is None:
+        return finding
     return Finding(
         verdict=Verdict.LEAVE_ALONE,
         fault_class=FaultClass.SYMPATHETIC,
-        what=f"{finding.what}, after Xid {code} on {node}",
+        what=f"{finding.what}, after {fault.what} on {fault.node}",
         rule="xid_rules §4",
-        occurrence=finding.occurrence,
-        record=finding.record,
+        occurrence=occurrence,
         pci=finding.pci,
     )
+
+
+def _origin(
+    node: str, at: datetime, own: Sequence[datetime], faults: Sequence[Fault]
+) -> Fault | None:
+    """Return a fault of another node in the 10 min before, after which this one only followed.
+
+    Args:
+        node: The node that may have followed.
+        at: When it did.
+        own: Times of its own events that are no followers, sorted.
+        faults: By time.
+    """
+    earliest = at - AFTER_A_FAULT
+    index = bisect_left(own, earliest)
+    after = own[index - 1] if index else _EVER
+    for before in (*own[index : bisect_right(own, at + AFTER_A_FAULT)], _NEVER):
+        # Between two of its own events only a fault that leaves it 10 min of following counts.
+        last = min(at, before - AFTER_A_FAULT)
+        first = bisect_left(faults, max(earliest, after), key=_time)
+        for fault in islice(faults, first, None):
+            if fault.at > last or (before - fault.at <= AFTER_A_FAULT):
+                break
+            if fault.node != node and fault.at > after:
+                return fault
+        after = before
+    return None
+
+
+def _time(fault: Fault) -> datetime:
+    return fault.at

@@ -7,7 +7,7 @@ is Proven while another branch has as much to show.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from gpuvet.model.cause import (
     Branch,
@@ -19,7 +19,8 @@ from gpuvet.model.cause import (
     Signal,
 )
 
-_FAR = datetime.max.replace(tzinfo=None)
+_NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+_ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,8 @@ def _explained(passing: Mapping[Branch, Sequence[Signal]]) -> frozenset[Branch]:
 def _time(signal: Signal) -> datetime:
     # A standing state has no time of its own: it was there before.
     if signal.at is None:
-        return datetime.min.replace(tzinfo=None) if signal.standing else _FAR
-    return signal.at.replace(tzinfo=None)
+        return _ALWAYS if signal.standing else _NEVER
+    return signal.at
 
 
 def _earliest(signals: Sequence[Signal]) -> datetime:
@@ -136,7 +137,9 @@ def _first_of(signals: Mapping[Branch, Sequence[Signal]]) -> Branch:
 
     The application leads only where nothing else has anything to show.
     """
-    others = {b: s for b, s in signals.items() if b is not Branch.APPLICATION} or signals
+    others: Mapping[Branch, Sequence[Signal]] = {
+        b: s for b, s in signals.items() if b is not Branch.APPLICATION
+    } or signals
     ordered = sorted(others, key=lambda b: (not _is_strong(others[b]), _earliest(others[b]), b))
     first = ordered[0]
     if first is Branch.CHANGE and len(ordered) > 1:
@@ -236,6 +239,8 @@ def _status(
         return BranchStatus.CONTRIBUTING, f"{words}; after the failure began: effect or coincidence"
     if causes:
         return BranchStatus.UNVERIFIED, words
+    if evidence.unverified is not None:
+        return BranchStatus.UNVERIFIED, evidence.unverified
     if evidence.deciding_unseen:
         first = evidence.deciding_unseen[0]
         return BranchStatus.NOT_OBSERVABLE, f"{first.what}: {first.reason}"

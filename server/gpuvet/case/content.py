@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import tarfile
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
@@ -36,7 +37,10 @@ class Limits(NamedTuple):
 
 LIMITS = Limits()
 _CHUNK = 256 * 1024
-_BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, ValueError)
+_BROKEN = (
+    *(EOFError, OSError, ValueError, RuntimeError, zlib.error, lzma.LZMAError),
+    *(zipfile.BadZipFile, tarfile.TarError),
+)
 # Packed files are told by their first bytes, never by their names.
 _GZIP, _XZ, _BZ2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
 

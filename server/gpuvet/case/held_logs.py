@@ -1,11 +1,12 @@
 """The log door over lines that a case holds itself: raw files, exports, and lines in JSON."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from gpuvet.aws.door import LogLine, LogStream, NodeName
+from gpuvet.aws.door import LineSearch, LogLine, LogStream, NodeName
 from gpuvet.model.coverage import HourCount, StreamCounts
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 
@@ -20,6 +21,8 @@ class HeldStream(NamedTuple):
     group: str | None
     stream: str
     lines: tuple[LogLine, ...] = ()
+    service_lines: tuple[LogLine, ...] = ()  # of the cluster's services, package managers, events
+    service_lines_whole: bool = True
     counts: StreamCounts | None = None
     counts_note: str | None = None  # why there are none
     lines_status: Status = Status.OK  # PARTIAL: more lines stood there than were kept
@@ -94,6 +97,30 @@ class HeldLogs:
             return envelope
         update = {"status": worst.lines_status, "reason": worst.lines_reason}
         return envelope.model_copy(update=update)
+
+    def lines_like(
+        self, streams: Sequence[LogStream], window: Window, pattern: str
+    ) -> Envelope[tuple[LogLine, ...]]:
+        """Return every line in hand of these streams; see `LogDoor.lines_like`."""
+        found = self.gpu_lines(streams, window)
+        params = json.dumps([pattern, *_names(streams)], separators=(",", ":"))
+        return found.model_copy(update={"operation": "lines_like", "params": params})
+
+    def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
+        """Return every line in hand that a search asks for; see `LogDoor.find`."""
+        wanted = re.compile(search.pattern)
+        held = self._streams.values()
+        lines = tuple(
+            line
+            for one in held
+            for line in sorted((*one.lines, *one.service_lines), key=lambda line: line.line)
+            if wanted.search(line.text)
+        )
+        asked = [search.pattern, *search.groups]
+        envelope = self._envelope("find", asked, lines, window=search.window)
+        if all(one.service_lines_whole and one.lines_status.is_complete for one in held):
+            return envelope
+        return envelope.model_copy(update={"status": Status.PARTIAL, "reason": Reason.CUT_SHORT})
 
     def _envelope(
         self,

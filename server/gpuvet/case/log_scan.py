@@ -8,41 +8,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import IO
+from typing import Protocol
 
 from gpuvet.aws.timestamps import as_datetime
+from gpuvet.parse.scan_needles import hits
+from gpuvet.parse.service_lines import NEEDLES as SERVICE_NEEDLES
 from gpuvet.parse.times import leading_stamp
 
 # Ours: a line of this length is no log line; its beginning is kept.
 LONGEST_LINE = 1024 * 1024
 KEPT_OF_LINE = 16 * 1024
-# Ours: candidates of one file and their bytes, kept at most. A GPU that floods its log repeats
+# Ours: candidates of one file, and their bytes, kept at most. A GPU that floods its log repeats
 # itself long before.
-MOST_TELLING = 200_000
-MOST_OTHERS = 50_000
+MOST_CANDIDATES = 200_000
+MOST_OF_SERVICES = 50_000
 MOST_BYTES = 96 * 1024 * 1024
 SAMPLES = 50
-
-# A line that can give a record holds one of these; those of the second kind are common elsewhere.
-_TELLING = (
-    *(b"NVRM", b"Xid", b"XID", b"xid", b"MMU Fault", b"Fault is of type", b"fallen off"),
-    *(b"PCI ID:", b"nvswitch", b"nfoROM", b"GPU reset", b"HealthMonitoring", b"NPD caught"),
-    *(b"FaultyInstance", b"Linux version", b"ommand line:", b"abric manager", b"abric Manager"),
-    *(b"fabricmanager", b"nvidia-smi"),
-)
-_OTHER = (
-    *(b"ower key", b"owering", b"ower-Off", b"SIGTERM", b"hutdown", b"hutting down", b"eboot"),
-    *(b"erminat", b"DCGM", b"NVSwitch", b"device handle", b"target "),
-)
 _BLOCK = 256 * 1024
 # A stamp before this got its year from no reference, or is no time of a log.
 _NO_REFERENCE = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1990, 1, 1, tzinfo=UTC)
-_KERNEL = re.compile(
-    rb'.{0,120}?(?:\bkernel(?:\[\d+\])?: |NVRM: |nvidia-nvswitch\d*: |"kernel")'
-    rb"|\s*\[\s*\d+\.\d{6}\]|\d{1,4},\d+,\d+,[^;]{0,64};",
-    re.DOTALL,
-)
+_UPTIME = re.compile(rb"\s*\[\s*\d+\.\d{6}\]|\d{1,4},\d+,\d+,[^;]{0,64};")
 _ISO_ZONE = re.compile(rb"(?:Z|[+-]\d\d:?\d\d)$")
 _CLOCKED = re.compile(rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ")
 _HEADER = re.compile(rb"([\w.-]+) [\w./@()-]+(?:\[\d+\])?:(?: |$)")
@@ -56,6 +42,14 @@ _JSON_TIME = re.compile(
 )
 
 
+class Blocks(Protocol):
+    """Bytes that are read in blocks."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most so many bytes; none at the end."""
+        ...
+
+
 @dataclass
 class NodeScan:
     """What one node wrote into one file."""
@@ -65,6 +59,7 @@ class NodeScan:
     kernel_lines: int = 0
     unstamped: int = 0  # lines without a wall time: in no hour
     kept: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    of_services: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
     samples: list[bytes] = field(default_factory=list[bytes])
 
 
@@ -76,6 +71,7 @@ class FileScan:
     lines: int = 0
     long_lines: int = 0
     dropped: int = 0  # candidates beyond the caps
+    dropped_of_services: int = 0  # likewise, of lines that say nothing of a GPU
     first: datetime | None = None  # hour of the earliest and the latest stamp
     last: datetime | None = None
 
@@ -84,24 +80,25 @@ class _Kept:
     """How much of one file's candidates is kept already."""
 
     def __init__(self) -> None:
-        self._telling = self._others = self._bytes = 0
+        self._lines = self._of_services = self._bytes = 0
 
-    def telling(self, node: NodeScan, place: int, line: bytes) -> bool:
-        """Keep a line that most likely matters; False where there is no more room."""
-        self._telling += 1
-        return self._telling <= MOST_TELLING and self._keep(node, place, line)
+    def keep(self, node: NodeScan, place: int, line: bytes) -> bool:
+        """Keep a line; False where there is no more room."""
+        self._lines += 1
+        return self._lines <= MOST_CANDIDATES and self._keep(node.kept, place, line)
 
-    def other(self, node: NodeScan, place: int, line: bytes) -> bool:
-        """Keep a line that may matter, while there is much room."""
-        self._others += 1
-        return self._others <= MOST_OTHERS and self._keep(node, place, line)
+    def of_service(self, node: NodeScan, place: int, line: bytes) -> bool:
+        """Keep a line of the cluster's services; False where there is no more room."""
+        self._of_services += 1
+        has_room = self._of_services <= MOST_OF_SERVICES
+        return has_room and self._keep(node.of_services, place, line)
 
-    def _keep(self, node: NodeScan, place: int, line: bytes) -> bool:
-        text = line[:KEPT_OF_LINE].rstrip(b"\r\n")
+    def _keep(self, kept: list[tuple[int, bytes]], place: int, line: bytes) -> bool:
+        text = line[:KEPT_OF_LINE].rstrip(b"\r")
         self._bytes += len(text) + 100
         if self._bytes > MOST_BYTES:
             return False
-        node.kept.append((place, text))
+        kept.append((place, text))
         return True
 
 
@@ -113,25 +110,27 @@ class LogScanner:
         self._reference = reference
         self._hours: dict[bytes, datetime | None] = {}
 
-    def scan(self, stream: IO[bytes]) -> FileScan:
+    def scan(self, stream: Blocks) -> FileScan:
         """Return what a file says, in one pass."""
         found = FileScan()
         kept = _Kept()
         place = 0
-        for lines, block in _blocks(stream, found):
-            telling = [needle for needle in _TELLING if needle in block]
-            other = [needle for needle in _OTHER if needle in block]
-            for line in lines:
+        for block in _blocks(stream, found):
+            marked = {hit.start for hit in hits(block)}
+            service = [needle for needle in SERVICE_NEEDLES if needle in block]
+            start = 0
+            for line in block.split(b"\n"):
                 place += 1
                 host, hour = self._header(line)
                 node = found.by_host.get(host)
                 if node is None:
                     node = found.by_host[host] = NodeScan()
                 _count(node, line, hour)
-                if any(needle in line for needle in telling):
-                    found.dropped += not kept.telling(node, place, line)
-                elif other and any(needle in line for needle in other):
-                    kept.other(node, place, line)
+                if start in marked:
+                    found.dropped += not kept.keep(node, place, line)
+                elif service and any(needle in line for needle in service):
+                    found.dropped_of_services += not kept.of_service(node, place, line)
+                start += len(line) + 1
         found.lines = place
         hours = [hour for node in found.by_host.values() for hour in node.hours]
         found.first, found.last = (min(hours), max(hours)) if hours else (None, None)
@@ -188,7 +187,7 @@ def _count(node: NodeScan, line: bytes, hour: datetime | None) -> None:
         node.unstamped += 1
     else:
         node.hours[hour] = node.hours.get(hour, 0) + 1
-    if _KERNEL.match(line) is not None:
+    if b" kernel: " in line or b'"kernel"' in line or _UPTIME.match(line) is not None:
         node.kernel_lines += 1
     if len(node.samples) < SAMPLES:
         node.samples.append(line[:1024])
@@ -204,8 +203,8 @@ def _floor(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-def _blocks(stream: IO[bytes], found: FileScan) -> Iterator[tuple[list[bytes], bytes]]:
-    """Yield lines in blocks, and the block; a line beyond the longest is cut, and counted."""
+def _blocks(stream: Blocks, found: FileScan) -> Iterator[bytes]:
+    """Yield blocks of whole lines; a line beyond the longest is cut, and counted."""
     rest = b""
     is_over = False  # inside a line that was cut already
     while block := stream.read(_BLOCK):
@@ -216,11 +215,11 @@ def _blocks(stream: IO[bytes], found: FileScan) -> Iterator[tuple[list[bytes], b
             is_over = False
         whole, newline, tail = (rest + block).rpartition(b"\n")
         if newline:
-            yield whole.split(b"\n"), whole
+            yield whole
         rest = tail
         if len(rest) >= LONGEST_LINE:
             found.long_lines += 1
-            yield [rest], rest
+            yield rest
             rest, is_over = b"", True
     if rest:
-        yield [rest], rest
+        yield rest

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from gpuvet.model.case import NodeReading, OperatorFacts
 from gpuvet.model.cluster import NodeFacts
+from gpuvet.model.untyped import is_array
 
 T = TypeVar("T")
 
@@ -54,11 +55,12 @@ def _merged(readings: Sequence[NodeReading]) -> NodeReading:
 def _merged_facts(parts: Sequence[NodeFacts]) -> NodeFacts:
     values: dict[str, object] = {}
     for part in parts:
-        for name in type(part).model_fields:
-            value = getattr(part, name)
-            if isinstance(value, tuple):
-                values[name] = _all([values.get(name, ()), value])
-            elif value != type(part).model_fields[name].default:
+        for name, field in type(part).model_fields.items():
+            value: object = getattr(part, name)
+            if is_array(value):
+                before = values.get(name, ())
+                values[name] = _all([before if is_array(before) else (), value])
+            elif value != field.default:
                 values.setdefault(name, value)
     return NodeFacts.model_validate(values)
 
@@ -67,9 +69,5 @@ def _first(values: Iterable[T | None]) -> T | None:
     return next((value for value in values if value is not None), None)
 
 
-def _all(parts: Iterable[object]) -> tuple[T, ...]:
-    found: dict[object, None] = {}
-    for part in parts:
-        if isinstance(part, tuple):
-            found.update(dict.fromkeys(part))
-    return tuple(found)  # type: ignore[arg-type]  # each part is a tuple of T
+def _all(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one for part in parts for one in part))

@@ -11,6 +11,8 @@ from gpuvet.model.case import FileKind
 
 # Ours: how many of the first lines are looked at.
 SAMPLE_LINES = 400
+# Ours: what a line is shows at its start, and patterns stay quick on lines without an end.
+SAMPLE_WIDTH = 1_000
 
 
 class _Sample(NamedTuple):
@@ -58,7 +60,7 @@ _SHIPPER = re.compile(
     r"^\[\d{4}/\d\d/\d\d [\d:.]+\] \[ ?(?:info|warn|error|debug|trace)\]|\s[IDWE]! "
 )
 _JOB = re.compile(
-    r"\[?rank ?\d+\]|torchrun|Traceback \(most|\w+Error\b|[Ee]poch|\bloss\b|[Ll]oss:|TFLOPs"
+    r"\[?rank ?\d+\]|torchrun|Traceback \(most|Error\b|[Ee]poch|\bloss\b|[Ll]oss:|TFLOPs"
     r"|samples/sec|\bstep(?:_time)?[ =:]|\btorch\.|CUDA error|iteration|Training started"
 )
 _SHELL = re.compile(
@@ -123,6 +125,13 @@ LINE_KINDS = frozenset(
 )
 MANIFEST_KINDS = frozenset({FileKind.MANIFEST, FileKind.SCRIPT})
 SMI_KINDS = frozenset({FileKind.NVIDIA_SMI, FileKind.TRANSCRIPT})
+# Services whose words matter beside their lines per hour.
+SERVICE_KINDS = frozenset(
+    {
+        *(FileKind.SHIPPER_LOG, FileKind.SLURM_LOG, FileKind.CLUSTER_LOG, FileKind.BOOT_LOG),
+        FileKind.OTHER_LOG,
+    }
+)
 JOB_KINDS = frozenset({FileKind.NCCL_LOG, FileKind.JOB_LOG})
 
 
@@ -134,7 +143,8 @@ def recognise_text(head: str, *, is_whole: bool) -> FileKind:
         is_whole: The beginning is all there is. Short text of no known program is a note;
             long text is a log of a program we do not know.
     """
-    lines = [line for line in head.splitlines()[:SAMPLE_LINES] if line.strip()]
+    every = (line[:SAMPLE_WIDTH] for line in head.splitlines()[:SAMPLE_LINES])
+    lines = [line for line in every if line.strip()]
     sample = _Sample(head, lines)
     for kind, is_it in _RULES:
         if is_it(sample):

@@ -3,20 +3,22 @@
 The file also carries the answer expected of it; `expected`, `insights` and `title` are not read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
 from gpuvet.aws.log_store import read_log_store
 from gpuvet.aws.metric_store import read_metric_store
 from gpuvet.aws.recorded import RecordedAws
-from gpuvet.aws.recorded_calls import read_calls
+from gpuvet.aws.recorded_calls import RecordedCall, read_calls
 from gpuvet.aws.store_answers import StoreAnswers
 from gpuvet.aws.timestamps import as_datetime
-from gpuvet.case.case import Case
+from gpuvet.case.case import Case, Reply
+from gpuvet.case.cluster_facts import cluster_facts
 from gpuvet.case.verdict_case import read_orchestrator
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseForm, CaseMeta, FileKind, FileReport, FileStatus, RunPlan
+from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.evidence import Window
 from gpuvet.model.untyped import is_object, object_at, objects_at, text_at, whole_at
 
@@ -36,7 +38,6 @@ def read_scenario(
     Raises:
         UnreadableCase: The clock, a call or a store cannot be read.
     """
-    meta = _meta(document, file, question)
     try:
         calls = read_calls(objects_at(document, "calls"))
         logs = read_log_store(object_at(document, "log_store"))
@@ -44,6 +45,10 @@ def read_scenario(
     except (KeyError, TypeError, ValueError) as error:
         msg = f"{file} is a scenario that cannot be read: {error}; see its format's README"
         raise UnreadableCase(msg) from error
+    meta = _meta(document, file, question)
+    if meta.orchestrator is Orchestrator.UNKNOWN:
+        facts = cluster_facts(list(_replies(calls, file)), logs.groups, (), ())
+        meta = meta.model_copy(update={"orchestrator": facts.orchestrator})
     stores = StoreAnswers(logs, series, account=meta.account, region=meta.region)
     aws = RecordedAws(calls, account=meta.account, region=meta.region, now=meta.now, stores=stores)
     report = FileReport(
@@ -56,6 +61,12 @@ def read_scenario(
     clusters = (meta.cluster,) if meta.cluster else ()
     doors = CloudWatchLogs(aws, clusters=clusters, account=meta.account, now=meta.now)
     return Case(meta=meta, files=(report,), aws=aws, logs=doors)
+
+
+def _replies(calls: Sequence[RecordedCall], file: str) -> Iterator[Reply]:
+    for call in calls:
+        for page in call.pages:
+            yield Reply(call.operation, file, page)
 
 
 def _meta(document: Mapping[str, Any], file: str, question: str | None) -> CaseMeta:

@@ -17,9 +17,11 @@ _Key = tuple[str, str | None, str]  # node, group, stream
 @dataclass
 class _Draft:
     lines: list[LogLine] = field(default_factory=list[LogLine])
+    service_lines: list[LogLine] = field(default_factory=list[LogLine])
     counts: StreamCounts | None = None
     counts_note: str | None = None
     is_whole: bool = True
+    service_lines_whole: bool = True
 
 
 def held_streams(
@@ -55,6 +57,8 @@ def held_streams(
         for part in log.logs:
             draft = drafts.setdefault((part.node, None, log.path), _Draft())
             draft.lines += part.lines
+            draft.service_lines += part.service_lines
+            draft.service_lines_whole &= part.service_lines_whole
             draft.is_whole = log.report.status is FileStatus.READ
             has_counts = part.node in counted
             draft.counts = None if has_counts else part.counts
@@ -84,6 +88,8 @@ def _held(key: _Key, draft: _Draft, shared: dict[str, tuple[str, ...]]) -> HeldS
         group=group,
         stream=stream,
         lines=tuple(line.model_copy(update={"node": node}) for line in draft.lines),
+        service_lines=tuple(draft.service_lines),
+        service_lines_whole=draft.service_lines_whole,
         counts=draft.counts,
         counts_note=draft.counts_note,
         lines_status=Status.OK if draft.is_whole else Status.PARTIAL,

@@ -2,9 +2,14 @@
 
 import argparse
 import sys
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuvet.commands.common import Subparsers, add_case, add_format, add_times, clock
+
+if TYPE_CHECKING:
+    from gpuvet.case import Case
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -23,18 +28,21 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the nodes of a case and print the report."""
-    from gpuvet.case.load import load_case
+    from gpuvet.case import load_case
+
+    return answer(load_case(Path(args.case), question=args.question), args, clock())
+
+
+def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
+    """Print the verdict report of a case; return its exit code."""
     from gpuvet.modes.verdict import exit_code, verdict_report
     from gpuvet.modes.window import Asked
     from gpuvet.report.verdict import verdict_text
 
-    case = load_case(Path(args.case), question=args.question)
     asked = Asked(since=args.since, until=args.until, failure_at=args.failure_at)
-    report = verdict_report(case, asked, clock=clock())
+    report = verdict_report(case, asked, clock=now)
     if args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2) + "\n")
-    elif args.format == "markdown":
-        sys.stdout.write(report.markdown)
     else:
-        sys.stdout.write(verdict_text(report))
+        sys.stdout.write(report.markdown if args.format == "markdown" else verdict_text(report))
     return exit_code(report)

@@ -63,6 +63,7 @@ class FileKind(StrEnum):
     NVIDIA_SMI = "nvidia-smi"
     BUG_REPORT = "nvidia bug report"
     TRANSCRIPT = "commands run on a node"
+    FLIGHT_RECORDER = "flight recorder"
     KUBE_OBJECT = "kubernetes object"
     MANIFEST = "manifest"
     SCRIPT = "script"

@@ -43,9 +43,11 @@ class Reason(StrEnum):
     PAGE_CAP = "page_cap"
     BUDGET = "budget"
     NOT_RECORDED = "not_recorded"
-    # Files have two ways of failing that an AWS call has not.
+    # Files and streams have ways of failing that an AWS call has not.
     CUT_SHORT = "cut_short"
     UNREADABLE = "unreadable"
+    EMPTY = "empty"  # the stream exists, no line arrived
+    NOT_SHIPPED = "not_shipped"  # no stream carries it
 
 
 class Window(Value):

@@ -2,11 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TypedDict
 
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case.case import Case
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.coverage import CoverageStatus, NodeCoverage, Shipper, SourceCoverage
+from gpuvet.model.coverage import (
+    CoverageStatus,
+    HourState,
+    NodeCoverage,
+    Shipper,
+    SourceCoverage,
+)
 from gpuvet.model.report import (
     CountsRow,
     CoverageRow,
@@ -22,6 +29,7 @@ from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.report.verdict import verdict_markdown
+from gpuvet.report.words import span
 
 # Exit codes of contracts §2.
 NOTHING, FINDINGS, TOO_LITTLE = 0, 1, 3
@@ -46,32 +54,54 @@ def verdict_report(case: Case, asked: Asked, *, clock: datetime) -> VerdictRepor
 def _report(
     case: Case, resolved: Resolved, gathered: Gathered, verdicts: Sequence[NodeVerdict]
 ) -> VerdictReport:
-    evidence = gathered.evidence
-    coverage = tuple(_rows(node.coverage) for node in evidence.nodes)
     missing = tuple(not_seen_rows(case, gathered))
     return VerdictReport(
+        **common_fields(case, resolved, gathered),
         mode=_mode(case),
+        failure_at=gathered.evidence.failure_at,
+        verdicts={v.node: v.verdict for v in verdicts},
+        confidence=_confidence(verdicts, missing),
+        nodes=tuple(verdicts),
+        not_seen=missing,
+        notes=gathered.notes,
+    )
+
+
+class CommonFields(TypedDict):
+    """What every report says of the question, its coverage and its files."""
+
+    account: str | None
+    region: str | None
+    cluster: str | None
+    orchestrator: str
+    now: datetime
+    window: ReportWindow
+    coverage: tuple[CoverageRow, ...]
+    files: tuple[FileRow, ...]
+    lines: CountsRow
+
+
+def common_fields(case: Case, resolved: Resolved, gathered: Gathered) -> CommonFields:
+    """Return the fields that every mode fills alike."""
+    evidence = gathered.evidence
+    return CommonFields(
         account=case.meta.account,
         region=case.meta.region,
         cluster=case.meta.cluster,
         orchestrator=evidence.orchestrator.value,
         now=resolved.now,
-        failure_at=evidence.failure_at,
         window=ReportWindow(
             since=evidence.window.start, until=evidence.window.end, source=evidence.window_source
         ),
-        verdicts={v.node: v.verdict for v in verdicts},
-        confidence=_confidence(verdicts, missing),
-        nodes=tuple(verdicts),
-        coverage=tuple(row for rows in coverage for row in rows),
-        not_seen=missing,
+        coverage=tuple(
+            row for node in (*evidence.nodes, *gathered.not_judged) for row in _rows(node.coverage)
+        ),
         files=tuple(_file_rows(case)),
         lines=CountsRow(
             understood=gathered.counts.understood,
             benign=gathered.counts.benign,
             not_understood=gathered.counts.not_understood,
         ),
-        notes=gathered.notes,
     )
 
 
@@ -167,22 +197,33 @@ def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
             nodes=(coverage.node,),
         )
     for source in coverage.sources:
-        if source.status in _FULL and not source.gaps:
-            continue
-        where = f"{source.group or 'file'} {source.stream or '(no stream)'}"
-        hours = sum(gap.hours for gap in source.gaps)
-        first = source.gaps[0] if source.gaps else None
-        span = (
-            f", {hours} h, first hole {first.start:%Y-%m-%dT%H:00Z} to {first.end:%Y-%m-%dT%H:00Z}"
-            if first
-            else ""
-        )
-        yield NotSeenRow(
-            what=f"{where} of {source.node}{span}",
-            reason=source.reason or source.status.value,
-            closes_with="the stream's lines of those hours, or another source of this node",
-            nodes=(source.node,),
-        )
+        if source.status not in _FULL or source.gaps:
+            yield _hole(source)
+
+
+def _hole(source: SourceCoverage) -> NotSeenRow:
+    hours = sum(gap.hours for gap in source.gaps)
+    stream = f"{source.group or 'file'} {source.stream or '(no such stream)'}"
+    spans = "; ".join(span(gap.start, gap.end) for gap in source.gaps[:3])
+    more = f" and {len(source.gaps) - 3} more holes" if len(source.gaps) > 3 else ""
+    share = f"{hours} of {source.hours_asked} h of " if hours and source.hours_asked else ""
+    when = f" ({spans}{more})" if spans else ""
+    return NotSeenRow(
+        what=f"{share}{stream}, node {source.node}{when}",
+        reason=source.reason or (_WHY[source.gaps[0].state] if source.gaps else "not readable"),
+        closes_with="the stream's lines of that time, or another log source of this node",
+        nodes=(source.node,),
+    )
+
+
+_WHY = {
+    HourState.EMPTY: "no line arrived",
+    HourState.EMPTY_PARTIAL: "no line arrived in the part of the hour that counts",
+    HourState.RETENTION_LOST: "older than the group's retention",
+    HourState.NO_GROUP: "before the log group existed",
+    HourState.UNKNOWN: "the count is incomplete",
+    HourState.UNKNOWN_STATE: "before a restart: running or stopped is not known",
+}
 
 
 def _file_rows(case: Case) -> Iterator[FileRow]:

@@ -6,7 +6,7 @@ Pure. The instance id comes from the stream's name, never from the message (log_
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from gpuvet.model.events import AnyRecord, DeepCheck, HmaRecord, Source, TimeQuality, XidEvent
 from gpuvet.parse.json_layer import JsonFields, is_fields
@@ -15,6 +15,8 @@ from gpuvet.parse.times import parse_time
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.xid_line import find_xid
 
+# The agent's stamps have their year, so that this is never looked at.
+_NO_REFERENCE = datetime(2000, 1, 1, tzinfo=UTC)
 TRUSTED_DISTANCE = timedelta(minutes=5)  # between the agent's two stamps (log_sources §1.1)
 
 _CONDITION = re.compile(
@@ -41,20 +43,23 @@ def is_agent_text(text: str) -> bool:
     return False
 
 
-def structured_records(fields: JsonFields, place: Place, *, whole: str) -> tuple[AnyRecord, ...]:
+def structured_records(
+    fields: JsonFields, place: Place, *, whole: str, shipped_at: datetime | None = None
+) -> tuple[AnyRecord, ...]:
     """Return what an agent's JSON record or an EventBridge node health event says.
 
     Args:
         fields: The decoded record.
         place: Where it stands; its time is the shipper's, or the record's where there is none.
         whole: The record as shipped, which tells agents apart.
+        shipped_at: When CloudWatch took it, where that is known.
     """
     detail_type = fields.get("detail-type")
     if isinstance(detail_type, str):
         return tuple(_node_health_event(fields, place)) if "Health Event" in detail_type else ()
     message = fields.get("msg")
     if is_agent_text(whole):
-        return tuple(_detection(fields, place))
+        return tuple(_detection(fields, place, shipped_at))
     if isinstance(message, str) and _is_deep_check(place["stream"], message):
         return tuple(_deep_check(fields, message, place))
     return ()
@@ -81,16 +86,18 @@ def text_records(text: str, place: Place) -> tuple[AnyRecord, ...]:
     )
 
 
-def _detection(fields: JsonFields, place: Place) -> Iterator[AnyRecord]:
+def _detection(
+    fields: JsonFields, place: Place, shipped_at: datetime | None
+) -> Iterator[AnyRecord]:
     details = _under(fields, "details") or {}
     message = _word(details, "message") or _word(fields, "msg") or ""
     # The same keys with a colon and a blank inside are published too: `condition: `, `ErrNum: `.
     flat = " ".join(f"{key}: {value}" for key, value in details.items() if key != "message")
-    event_at, agent_at = _stamp(details, "timestamp", place), _stamp(fields, "ts", place)
+    event_at, agent_at = _stamp(details, "timestamp"), _stamp(fields, "ts")
     condition = _CONDITION.search(message)
     yield from _records(
         message,
-        _timed(place, event_at, agent_at),
+        _placed(place, event_at, agent_at, shipped_at),
         number=_ERR_NUM.search(flat) or _ERR_NUM.search(message),
         agent_at=agent_at,
         reason=_word(details, "reason"),
@@ -149,11 +156,14 @@ def _inner(message: str) -> str:
     return message if start < 0 else _AFTER_CORE.split(message[start:], maxsplit=1)[0]
 
 
-def _timed(place: Place, event_at: datetime | None, agent_at: datetime | None) -> Place:
+def _placed(
+    place: Place, event_at: datetime | None, agent_at: datetime | None, shipped_at: datetime | None
+) -> Place:
     """Put a detection at its event time, unless the agent's own stamp contradicts that widely."""
-    shipped = place["at"] if place["time_quality"] is TimeQuality.INGEST_ONLY else None
     disagree = event_at and agent_at and abs(event_at - agent_at) > TRUSTED_DISTANCE
-    if disagree and shipped is not None:
+    if disagree and shipped_at is not None:
+        place = timed(place, shipped_at)
+        place["time_quality"] = TimeQuality.INGEST_ONLY
         return place
     return timed(place, event_at or agent_at)
 
@@ -163,7 +173,7 @@ def _node_health_event(fields: JsonFields, place: Place) -> Iterator[AnyRecord]:
     summary = _under(detail, "HealthSummary") or {}
     node = _word(detail, "InstanceId")
     reason = _word(summary, "HealthStatusReason") or ""
-    at = _stamp(fields, "time", place)
+    at = _stamp(fields, "time")
     place = timed(written_by(place, Source.HMA), at)
     place["node"] = node or place["node"]
     condition, cause = _BARE_CONDITION.search(reason), _XID_REASON.search(reason)
@@ -188,7 +198,7 @@ def _deep_check(fields: JsonFields, message: str, place: Place) -> Iterator[AnyR
     failed = _FAILED.search(message) or level in {"error", "fatal", "critical"}
     if not failed and not _PASSED.search(message):
         return  # progress, not an outcome
-    at = _stamp(fields, "ts", place)
+    at = _stamp(fields, "ts")
     yield DeepCheck(
         **timed(written_by(place, Source.HMA), at),
         passed=not failed,
@@ -218,9 +228,7 @@ def _word(fields: JsonFields, name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _stamp(fields: JsonFields, name: str, place: Place) -> datetime | None:
+def _stamp(fields: JsonFields, name: str) -> datetime | None:
     text = _word(fields, name)
-    if text is None or place["at"] is None:
-        return None
-    stamp = parse_time(text, place["at"])
+    stamp = parse_time(text, _NO_REFERENCE) if text else None
     return stamp.at if stamp else None

@@ -22,7 +22,8 @@ _HOST_KEYS = ("_HOSTNAME", "hostname", "host", "Hostname")
 _INSTANCE_KEYS = ("ec2_instance_id", "instance_id", "InstanceId", "instanceId")
 _STREAM_KEYS = ("logStreamName", "@logStream", "logStream")
 _TIME_KEYS = ("@timestamp", "timestamp", "time", "date", "ts")
-_BROKEN = re.compile(r'"(?:MESSAGE|log|message|@message|msg)"\s*:\s*"(?P<body>.*)', re.DOTALL)
+# In a record that lost its end, the last message to begin is the one that was cut.
+_BROKEN = re.compile(r'"(?:MESSAGE|log|message|@message|msg)"\s*:\s*"')
 _BROKEN_FIELD = re.compile(
     r'"(?P<key>__REALTIME_TIMESTAMP|_SOURCE_MONOTONIC_TIMESTAMP|__MONOTONIC_TIMESTAMP|_BOOT_ID'
     r'|_TRANSPORT|_HOSTNAME|SYSLOG_IDENTIFIER|ec2_instance_id)"\s*:\s*"(?P<value>[^"]{1,64})"'
@@ -135,7 +136,7 @@ def _is_kernel(fields: JsonFields) -> bool | None:
 def _uptime(fields: JsonFields) -> int | None:
     for key in ("_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP"):
         digits = _text(fields, key) or ""
-        if digits.isascii() and digits.isdigit() and len(digits) < 19:
+        if digits.isascii() and digits.isdecimal() and len(digits) < 19:
             return int(digits)
     return None
 
@@ -166,11 +167,11 @@ def _text(fields: object, key: str) -> str | None:
 
 
 def _broken(text: str) -> JsonLayer | None:
-    match = _BROKEN.search(text)
-    if match is None:
+    start = max((match.end() for match in _BROKEN.finditer(text)), default=None)
+    if start is None:
         return None
     fields: dict[str, object] = {m["key"]: m["value"] for m in _BROKEN_FIELD.finditer(text)}
-    return layer_of({**fields, "MESSAGE": _unescaped(match["body"])})._replace(cut=True)
+    return layer_of({**fields, "MESSAGE": _unescaped(text[start:])})._replace(cut=True)
 
 
 def _unescaped(text: str) -> str:

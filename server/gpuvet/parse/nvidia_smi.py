@@ -33,6 +33,10 @@ _NOT_READ = frozenset(
 )
 # `Pending` stands under several headings; under these it says nothing of row remapping.
 _OTHER_PENDING = ("ECC Mode", "MIG Mode", "Retired Pages", "GPU Operation Mode", "Driver Model")
+_FLAGS = (
+    *("Remapping Failure Occurred", "SRAM Threshold Exceeded", "Unrepairable Memory"),
+    *("Channel Repair Pending", "TPC Repair Pending"),
+)
 _REMAP, _HISTOGRAM, _FABRIC = "Remapped Rows", "Bank Remap Availability Histogram", "Fabric"
 
 
@@ -121,15 +125,6 @@ def _by_gpu(items: Sequence[_Item]) -> list[tuple[str | None, list[_Item]]]:
     return list(groups.items())
 
 
-_FLAGS = {
-    "Remapping Failure Occurred": "remap_failed",
-    "SRAM Threshold Exceeded": "sram_threshold_exceeded",
-    "Unrepairable Memory": "unrepairable_memory",
-    "Channel Repair Pending": "channel_repair_pending",
-    "TPC Repair Pending": "tpc_repair_pending",
-}
-
-
 def _is_read(item: _Item) -> bool:
     under_fabric = item.path[-1:] == (_FABRIC,) and item.name in {"State", "Status"}
     under_banks = _HISTOGRAM in item.path and item.name in {"Low", "None"}
@@ -146,7 +141,7 @@ def _is_remap_pending(item: _Item) -> bool:
 
 
 def _facts(gpu: str | None, items: Sequence[_Item], read_at: datetime | None) -> GpuFacts:
-    flags = {name: flag(_first(items, name)) for name in _FLAGS}
+    flags = {name: _worst(items, name) for name in _FLAGS}
     pending = next((item.value for item in items if _is_remap_pending(item)), None)
     banks = [_number(_under(items, _HISTOGRAM, name)) for name in ("Low", "None")]
     low = [count for count in banks if count is not None]
@@ -168,6 +163,12 @@ def _facts(gpu: str | None, items: Sequence[_Item], read_at: datetime | None) ->
         read_at=read_at,
         raw=tuple(read[:MOST_RAW_LINES]),
     )
+
+
+def _worst(items: Iterable[_Item], name: str) -> Flag:
+    """Return Yes if any line says so; the volatile counters say nothing of thresholds."""
+    read = {flag(i.value) for i in items if i.name == name and "Volatile" not in i.path}
+    return next((value for value in (Flag.YES, Flag.NO) if value in read), Flag.NOT_READ)
 
 
 def _first(items: Iterable[_Item], name: str) -> str | None:

@@ -39,19 +39,23 @@ _NOT_MORE = r"(?![\w:])"
 
 _ISO = re.compile(
     r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-    rf"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?{_NOT_MORE}"
+    rf"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?{_NOT_MORE}",
+    re.ASCII,
 )
-_SYSLOG = re.compile(rf"{_MONTH} +(?P<day>\d\d?) {_CLOCK}{_NOT_MORE}")
-_DMESG = re.compile(rf"{_WEEKDAY} {_MONTH} +(?P<day>\d\d?) {_CLOCK} (?P<year>\d{{4}}){_NOT_MORE}")
-_FULL = re.compile(rf"{_WEEKDAY} (?=\d{{4}}-)")
+_SYSLOG = re.compile(rf"{_MONTH} +(?P<day>\d\d?) {_CLOCK}{_NOT_MORE}", re.ASCII)
+_DMESG = re.compile(
+    rf"{_WEEKDAY} {_MONTH} +(?P<day>\d\d?) {_CLOCK} (?P<year>\d{{4}}){_NOT_MORE}", re.ASCII
+)
+_FULL = re.compile(rf"{_WEEKDAY} (?=\d{{4}}-)", re.ASCII)
 _MAIL = re.compile(
-    rf"{_WEEKDAY}, (?P<day>\d\d?) {_MONTH} (?P<year>\d{{4}}) {_CLOCK}(?: {_ZONE})?{_NOT_MORE}"
+    rf"{_WEEKDAY}, (?P<day>\d\d?) {_MONTH} (?P<year>\d{{4}}) {_CLOCK}(?: {_ZONE})?{_NOT_MORE}",
+    re.ASCII,
 )
 _MONTH_YEAR = re.compile(
-    rf"{_MONTH} +(?P<day>\d\d?),? (?P<year>\d{{4}}) {_CLOCK}(?: {_ZONE})?{_NOT_MORE}"
+    rf"{_MONTH} +(?P<day>\d\d?),? (?P<year>\d{{4}}) {_CLOCK}(?: {_ZONE})?{_NOT_MORE}", re.ASCII
 )
-_KLOG = re.compile(rf"[IWEF](?P<number>\d\d)(?P<day>\d\d) {_CLOCK}{_NOT_MORE}")
-_UNIX = re.compile(r"(?P<seconds>\d{9,10}\.\d{3,9})(?![\w.])")
+_KLOG = re.compile(rf"[IWEF](?P<number>\d\d)(?P<day>\d\d) {_CLOCK}{_NOT_MORE}", re.ASCII)
+_UNIX = re.compile(r"(?P<seconds>\d{9,10}\.\d{3,9})(?![\w.])", re.ASCII)
 
 
 def leading_stamp(text: str, reference: datetime) -> tuple[Stamp | None, int]:
@@ -65,7 +69,7 @@ def leading_stamp(text: str, reference: datetime) -> tuple[Stamp | None, int]:
         (None, 0) where the line does not start with a time.
     """
     opening = 1 if text[:1] == "[" else 0
-    found = _match(text, opening, reference)
+    found = stamp_at(text, opening, reference)
     if found is None:
         return None, 0
     stamp, end = found
@@ -79,7 +83,7 @@ def leading_stamp(text: str, reference: datetime) -> tuple[Stamp | None, int]:
 def parse_time(text: str, reference: datetime) -> Stamp | None:
     """Return the time that is the whole of `text`, in any form, an epoch number included."""
     text = text.strip()
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdecimal():
         return epoch(int(text)) if len(text) <= 20 else None
     stamp, end = leading_stamp(text, reference)
     return stamp if stamp is not None and end == len(text) else None
@@ -109,9 +113,10 @@ def place_in_year(month: int, day: int, clock: str, reference: datetime) -> date
     return None
 
 
-def _match(text: str, start: int, reference: datetime) -> tuple[Stamp, int] | None:
+def stamp_at(text: str, start: int, reference: datetime) -> tuple[Stamp, int] | None:
+    """Return the bare stamp at one place of a text and its end, or None."""
     first = text[start : start + 1]
-    if first.isdigit():
+    if first.isdecimal():
         return _numeric(text, start)
     pair = text[start : start + 3]
     if pair in MONTHS:

@@ -52,6 +52,7 @@ class Peeled(NamedTuple):
     continued: bool = False  # kmsg "c": goes on from the line before
     relayed: bool = False  # a program copied the message into a record of its own
     cut: bool = False  # the record itself ends early
+    shipped_at: datetime | None = None  # the shipper's time, beside the line's own
     fields: JsonFields | None = None  # the record, where its other fields matter (agents, events)
 
 
@@ -102,6 +103,7 @@ class _Layers:
         self.partial = self.continued = self.relayed = self.cut = False
         self.bare = False  # nothing may be peeled any more: the rest is the program's own text
         self.by_runtime = False  # the time is when a container runtime read the line
+        self.shipped_at: datetime | None = None
         self.fields: JsonFields | None = None
 
     def peeled(self, body: str) -> Peeled:
@@ -126,12 +128,15 @@ class _Layers:
             continued=self.continued,
             relayed=self.relayed,
             cut=self.cut,
+            shipped_at=self.shipped_at,
             fields=self.fields,
         )
 
     def took(self, stamp: Stamp | None, *, by_runtime: bool = False) -> None:
         """Keep a time; an inner one is nearer to the event than an outer one."""
         if stamp is not None:
+            if stamp.quality is TimeQuality.INGEST_ONLY:
+                self.shipped_at = stamp.at
             self.at, self.quality = stamp
             self.reference = stamp.at
             self.by_runtime = by_runtime
@@ -176,7 +181,7 @@ class _Layers:
             self._facility(int(match["priority"]) >> 3)
             rest = stripped[match.end() :]
             return self._rfc5424(rest) if match["version"] else rest
-        if first.isdigit() and (match := _KMSG.match(stripped)):
+        if first.isdecimal() and (match := _KMSG.match(stripped)):
             return self._kmsg(match, stripped)
         if match := _LEVEL.match(stripped):
             self._transport(match["facility"] == "kern")
@@ -229,6 +234,6 @@ class _Layers:
     def _from(self, host: str | None, name: str, pid: str | None) -> None:
         self.host = host or self.host
         self.identifier = name
-        self.pid = int(pid) if pid and pid.isdigit() and len(pid) < 10 else None
+        self.pid = int(pid) if pid and pid.isdecimal() and len(pid) < 10 else None
         self._transport(name == "kernel")
         self.bare = name != "kernel"

@@ -153,4 +153,4 @@ def _known(name: str) -> str | None:
 
 def _number(text: str | None) -> int | None:
     digits = (text or "").strip("'")
-    return int(digits) if digits.isdigit() and len(digits) < 19 else None
+    return int(digits) if digits.isdecimal() and len(digits) < 19 else None

@@ -138,10 +138,16 @@ _SRAM = re.compile(
     r"|\bMMU\b|\bPCIE\b",
     re.IGNORECASE,
 )
-_UNIT = re.compile(r"\s*([^,()]{1,64}?)\s*, *Uncorrectable", re.IGNORECASE)
+_UNIT = re.compile(r" {0,8}([^,()\s][^,()]{0,63}?) {0,8}, {0,8}Uncorrectable", re.IGNORECASE)
 _ADDRESS = re.compile(r"\(?\b(0x[0-9a-fA-F]{1,16})\b")
 _PENDING = re.compile(
     r"already pending remapping|pending row remap|pending bank remap|pending LTS swap",
+    re.IGNORECASE,
+)
+_REMAP_HEAD = re.compile(r"Row Remapper(?: Error)?|\(?0x[0-9a-fA-F]+\)?", re.IGNORECASE)
+_OPEN_REASON = re.compile(
+    r"(?:DRAM Retirement(?: failed)?(?: due(?: to)?)?|Attempting(?: to(?: remap(?: a)?)?)?"
+    r"|a row\b.*|\bpend\w*(?: (?:row|bank|LTS))?)$",
     re.IGNORECASE,
 )
 _CONTAINED = re.compile(r"\b(?P<un>Un)?contained: *(?P<unit>[^(.]*)", re.IGNORECASE)
@@ -154,7 +160,7 @@ _TRAIN = re.compile(
     re.IGNORECASE,
 )
 _NVLINK5 = re.compile(
-    r"(?P<units>[A-Z][A-Z0-9_]*(?:/[A-Z0-9_]+)*),?\s+"
+    r"(?<![A-Za-z0-9_/])(?P<units>[A-Z][A-Z0-9_]*(?:/[A-Z0-9_]+)*),?\s+"
     r"(?P<severity>Fatal|Nonfatal|Non-fatal|Link[ _]Fatal)\s+"
     r"XC(?P<xc>\d)\s+i(?P<injected>\d+)\s+Link\s+(?P<link>-?\d{1,3})\s*\((?P<words>[^)]*)\)",
     re.IGNORECASE,
@@ -215,10 +221,15 @@ def address(text: str) -> str | None:
 
 
 def is_pending_remap(text: str) -> bool | None:
-    """Say whether a 64 only repeats a repair already staged; None where no reason is printed."""
+    """Say whether a 64 only repeats a repair already staged.
+
+    Returns:
+        None where the reason is not printed, or cut before it tells the two apart.
+    """
     if _PENDING.search(text):
         return True
-    return False if re.search(r"[A-Za-z]", text.split(":", 1)[-1]) else None
+    reason = _REMAP_HEAD.sub("", text).strip(" -:")
+    return None if not reason or _OPEN_REASON.search(reason) else False
 
 
 def containment(text: str) -> Containment | None:

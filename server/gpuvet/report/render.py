@@ -1,7 +1,7 @@
 """One Jinja environment; every report is a value and a template."""
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -9,8 +9,13 @@ from gpuvet.report import words
 
 
 @cache
-def environment() -> Environment:
-    """Return the environment of all text templates; HTML has its own, which escapes."""
+def environment(*, plain: bool = False) -> Environment:
+    """Return the environment of all text templates; HTML has its own, which escapes.
+
+    Args:
+        plain: For a terminal: untrusted text is only bounded and made visible, not escaped as
+            Markdown asks.
+    """
     env = Environment(
         loader=PackageLoader("gpuvet.report"),
         undefined=StrictUndefined,
@@ -22,18 +27,19 @@ def environment() -> Environment:
     env.filters.update(
         utc=words.utc,
         hour=words.hour,
-        code=words.code,
+        code=words.plain if plain else words.code,
         plain=words.plain,
-        cell=words.cell,
+        cell=words.plain if plain else words.cell,
         some=words.some,
     )
-    env.globals.update(span=words.span, counted=words.counted)
+    shared: dict[str, object] = {"span": words.span, "counted": words.counted}
+    env.globals.update(shared)  # pyright: ignore[reportArgumentType, reportCallIssue]  (its own defaults narrow the type)
     return env
 
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401 (values go to the template as they are)
+def render(template: str, values: Mapping[str, object], *, plain: bool = False) -> str:
     """Return a template filled in, with runs of blank lines folded."""
-    text = environment().get_template(template).render(**values)
-    lines = [line.rstrip() for line in text.splitlines()]
+    text = environment(plain=plain).get_template(template).render(values)
+    lines = [line.rstrip() for line in (text.replace("**", "") if plain else text).splitlines()]
     kept = [line for i, line in enumerate(lines) if line or (i and lines[i - 1])]
     return "\n".join(kept).strip("\n") + "\n"

@@ -36,12 +36,12 @@ class CoverageGroup(NamedTuple):
 
 def verdict_text(report: VerdictReport) -> str:
     """Return the report for a terminal."""
-    return render("verdict.txt.j2", **_context(report))
+    return render("verdict.txt.j2", _context(report))
 
 
 def verdict_markdown(report: VerdictReport) -> str:
     """Return the report as Markdown."""
-    return render("verdict.md.j2", **_context(report))
+    return render("verdict.md.j2", _context(report))
 
 
 def _context(report: VerdictReport) -> dict[str, object]:
@@ -113,4 +113,4 @@ def not_seen_line(row: NotSeenRow) -> str:
 
 def coverage_markdown(report: VerdictReport) -> str:
     """Return only what could be seen, as Markdown."""
-    return render("coverage.md.j2", **_context(report))
+    return render("coverage.md.j2", _context(report))

@@ -1,25 +1,35 @@
 """The MCP tools: the list, how each is built, and where errors reach a model."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
 from gpuvet.errors import UsageError
+from gpuvet.model.untyped import is_array, is_object
 from gpuvet.tools.calculators import CalculatorTools, Judge
+from gpuvet.tools.modes import ModeTools, Triage
 from gpuvet.tools.reply import ERROR_CHARACTERS
 
 ToolFunction = Callable[..., CallToolResult]
+Json = dict[str, Any]
 
 
-def all_tools(judge: Judge) -> list[Tool]:
+class Source(Judge, Triage, Protocol):
+    """The evidence a server was started with, as its tools ask for it."""
+
+
+def all_tools(source: Source) -> list[Tool]:
     """Return every tool of the server over the evidence it was started with."""
-    calculators = CalculatorTools(judge)
+    modes = ModeTools(source)
+    calculators = CalculatorTools(source)
     return [
+        build_tool(modes.incident_report, title="Incident report"),
+        build_tool(modes.timeline, title="Timeline"),
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),
@@ -46,26 +56,54 @@ def build_tool(function: ToolFunction, *, title: str, open_world: bool = True) -
     arguments.model_rebuild(force=True)
     tool.parameters = without_titles(arguments.model_json_schema(by_alias=True))
     if tool.fn_metadata.output_schema is not None:
-        tool.fn_metadata.output_schema = without_titles(tool.fn_metadata.output_schema)
+        schema = without_titles(tool.fn_metadata.output_schema)
+        tool.fn_metadata.output_schema = with_nulls_left_out(schema)
+        # Answers are dumped from values that were validated when made; the SDK would hold the
+        # dump against the strict model again and refuse its own times and enums as text.
+        tool.fn_metadata.output_model = None
     return tool
 
 
-def without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+def without_titles(schema: Mapping[str, Any]) -> Json:
     """Return a JSON Schema without the titles pydantic adds to every member."""
+    return {
+        key: _untitled(key, value) for key, value in schema.items() if not _is_title(key, value)
+    }
 
-    def clean(node: Any, *, is_properties: bool = False) -> Any:  # noqa: ANN401 (JSON is what it is)
-        if isinstance(node, dict):
-            return {
-                key: clean(
-                    value, is_properties=key in {"properties", "$defs"} and not is_properties
-                )
-                for key, value in node.items()
-                if is_properties or key != "title" or not isinstance(value, str)
-            }
-        return [clean(item) for item in node] if isinstance(node, list) else node
 
-    cleaned: dict[str, Any] = clean(schema)
-    return cleaned
+def _is_title(key: str, value: object) -> bool:
+    # A member that is itself named "title" has a schema, not a text.
+    return key == "title" and isinstance(value, str)
+
+
+def _untitled(key: str, value: object) -> object:
+    if is_array(value):
+        return [without_titles(v) if is_object(v) else v for v in value]
+    if not is_object(value):
+        return value
+    if key in {"properties", "$defs"}:
+        return {name: without_titles(v) if is_object(v) else v for name, v in value.items()}
+    return without_titles(value)
+
+
+def with_nulls_left_out(schema: Mapping[str, Any]) -> Json:
+    """Return an output schema that asks for no nullable member: answers leave nulls out."""
+    relaxed: Json = {key: _relaxed(value) for key, value in schema.items()}
+    members, required = relaxed.get("properties"), relaxed.get("required")
+    if is_object(members) and is_array(required):
+        relaxed["required"] = [n for n in required if not _is_nullable(members.get(str(n)))]
+    return relaxed
+
+
+def _relaxed(value: object) -> object:
+    if is_array(value):
+        return [_relaxed(item) for item in value]
+    return with_nulls_left_out(value) if is_object(value) else value
+
+
+def _is_nullable(member: object) -> bool:
+    choices = member.get("anyOf") if is_object(member) else None
+    return is_array(choices) and any(is_object(c) and c.get("type") == "null" for c in choices)
 
 
 def _tell_the_model(function: ToolFunction) -> ToolFunction:

@@ -1,6 +1,5 @@
 """Tools over the calculators: node verdicts, log coverage, what a code means."""
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
@@ -9,54 +8,21 @@ from pydantic import Field
 
 from gpuvet.catalog.kinds import CodeKind
 from gpuvet.errors import UsageError
-from gpuvet.explain.line import explain_lines
-from gpuvet.explain.text import as_markdown
 from gpuvet.explain.xid import XidExplanation, explain_code
 from gpuvet.model.base import Value
 from gpuvet.model.report import CoverageRow, NotSeenRow, ReportWindow, VerdictReport
 from gpuvet.model.verdict import NodeVerdict, Verdict
-from gpuvet.report.verdict import coverage_markdown, verdict_markdown
-from gpuvet.tools.cursor import seal, unseal
+from gpuvet.tools.arguments import Cursor, Detail, FailureAt, Nodes, Since, Until
+from gpuvet.tools.paging import onward, resume, with_rest
 from gpuvet.tools.reply import fit, limit_of, reply
-
-Since = Annotated[
-    str | None,
-    Field(
-        description="Start of the window: ISO 8601 with Z, or back from now, e.g. '90m', '7d'. "
-        "Default: the case's window, else the last 24 h.",
-        max_length=40,
-        examples=["2026-03-02T09:00:00Z", "24h"],
-    ),
-]
-Until = Annotated[
-    str | None,
-    Field(description="End of the window, same forms. Default: now.", max_length=40),
-]
-FailureAt = Annotated[
-    str | None,
-    Field(
-        description="When the job failed, ISO 8601 with Z; it decides what may be the cause.",
-        max_length=40,
-    ),
-]
-Detail = Annotated[
-    Literal["summary", "full"],
-    Field(description="'full' allows four times the length a page."),
-]
-Cursor = Annotated[
-    str | None,
-    Field(description="From an earlier answer, to go on with its next nodes.", max_length=2000),
-]
-Nodes = Annotated[
-    tuple[str, ...],
-    Field(description="Instance ids to show; empty for all.", max_length=200),
-]
 
 
 class VerdictPage(Value):
     """One page of node verdicts, the most urgent first."""
 
-    schema_: str = Field("gpuvet/verdict-page/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/verdict-page/1", validation_alias="schema", serialization_alias="schema"
+    )
     mode: str
     account: str | None = None
     region: str | None = None
@@ -75,7 +41,9 @@ class VerdictPage(Value):
 class CoveragePage(Value):
     """One page of log coverage, the least seen first."""
 
-    schema_: str = Field("gpuvet/coverage-page/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/coverage-page/1", validation_alias="schema", serialization_alias="schema"
+    )
     account: str | None = None
     region: str | None = None
     cluster: str | None = None
@@ -91,7 +59,9 @@ class CoveragePage(Value):
 class ExplanationPage(Value):
     """What codes or lines mean."""
 
-    schema_: str = Field("gpuvet/xid/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/xid/1", validation_alias="schema", serialization_alias="schema"
+    )
     explanations: tuple[XidExplanation, ...]
 
 
@@ -126,13 +96,15 @@ class CalculatorTools:
         still open, and what could not be seen. Nodes come most urgent first; `cursor` goes on.
         Not for causes outside the nodes (capacity, storage, network).
         """
+        from gpuvet.report.verdict import verdict_markdown
+
         question = {
             "since": since,
             "until": until,
             "failure_at": failure_at,
             "nodes": ",".join(nodes),
         }
-        start = _resume(cursor, "node_verdicts", question)
+        start = resume(cursor, "node_verdicts", question)
         report = _only(
             self.judge.verdicts(
                 since=_text(question["since"]),
@@ -145,7 +117,7 @@ class CalculatorTools:
 
         def page(count: int) -> tuple[VerdictPage, str]:
             kept = tuple(ordered[start : start + count])
-            onward = _onward("node_verdicts", question, start + len(kept), len(ordered))
+            rest = onward("node_verdicts", question, start + len(kept), len(ordered))
             ids = {n.node for n in kept}
             shown = report.model_copy(
                 update={
@@ -166,9 +138,9 @@ class CalculatorTools:
                 not_seen=report.not_seen[:20],
                 shown=len(kept),
                 total=len(ordered),
-                cursor=onward,
+                cursor=rest,
             )
-            return answer, _with_rest(verdict_markdown(shown), len(kept), len(ordered), onward)
+            return answer, with_rest(verdict_markdown(shown), len(kept), len(ordered), rest)
 
         answer, text, _ = fit(page, len(ordered) - start, limit_of(detail))
         return reply(answer, text)
@@ -187,8 +159,10 @@ class CalculatorTools:
         group, exact stream, hours measured of hours asked, and every hole. The least seen
         sources come first; `cursor` goes on.
         """
+        from gpuvet.report.verdict import coverage_markdown
+
         question = {"since": since, "until": until, "nodes": ",".join(nodes)}
-        start = _resume(cursor, "log_coverage", question)
+        start = resume(cursor, "log_coverage", question)
         report = _only(
             self.judge.verdicts(
                 since=_text(question["since"]), until=_text(question["until"]), failure_at=None
@@ -199,7 +173,7 @@ class CalculatorTools:
 
         def page(count: int) -> tuple[CoveragePage, str]:
             kept = tuple(rows[start : start + count])
-            onward = _onward("log_coverage", question, start + len(kept), len(rows))
+            rest = onward("log_coverage", question, start + len(kept), len(rows))
             counts: dict[str, int] = {}
             for row in rows:
                 counts[row.status.value] = counts.get(row.status.value, 0) + 1
@@ -213,10 +187,10 @@ class CalculatorTools:
                 not_seen=report.not_seen[:20],
                 shown=len(kept),
                 total=len(rows),
-                cursor=onward,
+                cursor=rest,
             )
             shown = report.model_copy(update={"coverage": kept})
-            return answer, _with_rest(coverage_markdown(shown), len(kept), len(rows), onward)
+            return answer, with_rest(coverage_markdown(shown), len(kept), len(rows), rest)
 
         answer, text, _ = fit(page, len(rows) - start, limit_of(detail))
         return reply(answer, text)
@@ -239,6 +213,9 @@ class CalculatorTools:
         Returns meaning, verdict first time and on recurrence, what evidence would change it,
         where published sources disagree and which decided. Says nothing about a node.
         """
+        from gpuvet.explain.line import explain_lines
+        from gpuvet.explain.text import as_markdown
+
         if (code is None) == (line is None):
             raise UsageError("give either code (a number such as 79) or line (a raw log line)")
         explained = (
@@ -293,29 +270,5 @@ def _only(report: VerdictReport, nodes: tuple[str, ...]) -> VerdictReport:
     )
 
 
-def _resume(cursor: str | None, tool: str, question: dict[str, str | None]) -> int:
-    """Return the offset of a cursor and put its question in place of the arguments."""
-    if cursor is None:
-        return 0
-    state = unseal(cursor)
-    if state.pop("tool", None) != tool:
-        raise UsageError(f"this cursor belongs to another tool than {tool}")
-    offset = state.pop("offset", 0)
-    question.update({k: v if isinstance(v, str) else None for k, v in state.items()})
-    return offset if isinstance(offset, int) else 0
-
-
-def _onward(tool: str, question: dict[str, str | None], offset: int, total: int) -> str | None:
-    if offset >= total:
-        return None
-    return seal({**question, "tool": tool, "offset": offset})
-
-
 def _text(value: str | None) -> str | None:
     return value or None
-
-
-def _with_rest(text: str, shown: int, total: int, cursor: str | None) -> str:
-    if cursor is None:
-        return text
-    return f"{text}\n{shown} of {total} shown; go on with cursor {json.dumps(cursor)}.\n"

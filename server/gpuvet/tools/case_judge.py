@@ -1,15 +1,16 @@
 """A case behind the tools: read once, at the first call."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from gpuvet.case.case import Case
-from gpuvet.case.load import load_case
-from gpuvet.model.report import VerdictReport
-from gpuvet.modes.verdict import verdict_report
-from gpuvet.modes.window import Asked
+from gpuvet.model.report import IncidentReport, VerdictReport
+
+if TYPE_CHECKING:
+    from gpuvet.case import Case
 
 
 def _present() -> datetime:
@@ -17,7 +18,7 @@ def _present() -> datetime:
 
 
 class CaseJudge:
-    """See `Judge`. The path was given at start; no tool takes one."""
+    """See `Source`. The path was given at start; no tool takes one."""
 
     def __init__(
         self, path: Path, *, question: str | None = None, clock: Callable[[], datetime] = _present
@@ -32,10 +33,29 @@ class CaseJudge:
         self, *, since: str | None, until: str | None, failure_at: str | None
     ) -> VerdictReport:
         """Return the verdict report of a window."""
+        from gpuvet.modes.verdict import verdict_report
+        from gpuvet.modes.window import Asked
+
         asked = Asked(since=since, until=until, failure_at=failure_at)
         return verdict_report(self._read(), asked, clock=self._clock())
 
-    def _read(self) -> Case:
+    def incident(
+        self, *, question: str | None, since: str | None, until: str | None, failure_at: str | None
+    ) -> IncidentReport:
+        """Return the incident report of a window."""
+        from gpuvet.modes.incident import incident_report
+        from gpuvet.modes.window import Asked
+
+        case = self._read()
+        if question:
+            meta = case.meta.model_copy(update={"question": question})
+            case = replace(case, meta=meta)
+        asked = Asked(since=since, until=until, failure_at=failure_at)
+        return incident_report(case, asked, clock=self._clock())
+
+    def _read(self) -> "Case":
+        from gpuvet.case import load_case
+
         # Tools run on threads; the case is read once whoever comes first.
         with self._lock:
             if self._case is None:

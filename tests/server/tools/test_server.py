@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def connected(case: Path = V01, era: Era = "auto") -> AsyncIterator[Client]:
+async def connected(case: Path = V01, era: Era = "auto") -> AsyncGenerator[Client]:
     async with Client(build_server(CaseJudge(case)), mode=era) as client:
         yield client
 
@@ -38,7 +38,7 @@ def text_of(result: CallToolResult) -> str:
     return "".join(part.text for part in result.content if isinstance(part, TextContent))
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> CallToolResult:
+async def call(client: Client, tool: str, **arguments: object) -> CallToolResult:
     return await client.call_tool(tool, arguments)
 
 
@@ -46,7 +46,13 @@ async def call(client: Client, tool: str, **arguments: Any) -> CallToolResult:
 async def test_every_tool_is_read_only_titled_and_described(era: Era) -> None:
     async with connected(era=era) as client:
         tools = (await client.list_tools()).tools
-    assert [t.name for t in tools] == ["node_verdicts", "log_coverage", "explain_xid"]
+    assert [t.name for t in tools] == [
+        "incident_report",
+        "timeline",
+        "node_verdicts",
+        "log_coverage",
+        "explain_xid",
+    ]
     for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.title
@@ -153,3 +159,24 @@ async def test_a_real_stdio_client_gets_its_verdict(era: Era) -> None:
         assert client.server_info.name == "gpuvet"
         result = await call(client, "node_verdicts")
     assert "REBOOT" in text_of(result)
+
+
+async def test_an_incident_is_answered_in_one_call_and_both_halves_agree() -> None:
+    async with connected(ROOT / "server" / "gpuvet" / "demo_case") as client:
+        result = await call(client, "incident_report")
+    structured = result.structured_content
+    assert structured is not None
+    assert (structured["branch"], structured["label"]) == ("A", "Proven")
+    assert structured["headline"] in text_of(result).replace("\\", "")
+    assert len(text_of(result).split()) <= 620
+    assert [n["verdict"] for n in structured["nodes"]][:2] == ["REBOOT", "NOT OBSERVABLE"]
+
+
+async def test_the_timeline_names_source_and_precision_in_order() -> None:
+    async with connected(ROOT / "server" / "gpuvet" / "demo_case") as client:
+        result = await call(client, "timeline")
+    structured = result.structured_content
+    assert structured is not None
+    times = [event["at"] for event in structured["events"]]
+    assert times == sorted(times)
+    assert {event["source"] for event in structured["events"]} >= {"kernel"}

@@ -1,0 +1,42 @@
+"""`gpuvet triage`: picks the mode from the question and the evidence, says why, and runs it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpuvet.commands.common import Subparsers, add_case, add_times, clock
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command to the command line."""
+    parser = subparsers.add_parser(
+        "triage",
+        help="pick the mode from the question, and run it",
+        description="Incident, Preflight or Audit: chosen by rule from the question and from what "
+        "the case holds. The choice and its reason go to stderr.",
+    )
+    add_case(parser)
+    add_times(parser)
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+    )
+    parser.add_argument("--full", action="store_true", help="the whole report with its tables")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Choose, say so, and answer; a mode that does not exist yet is named."""
+    from gpuvet.calculators.question import choose_mode
+    from gpuvet.case import load_case
+    from gpuvet.commands import incident, verdict
+    from gpuvet.modes.incident import inputs_of
+
+    case = load_case(Path(args.case), question=args.question)
+    choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
+    sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
+    if choice.mode == "Incident":
+        return incident.answer(case, args, clock())
+    sys.stderr.write(
+        f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
+    )
+    return verdict.answer(case, args, clock())

@@ -1,0 +1,283 @@
+"""`gpuvet incident`: gather, judge the nodes, weigh the branches, and say what was not seen."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from gpuvet.aws.network import read_instances
+from gpuvet.calculators.branch_application import assess_application
+from gpuvet.calculators.branch_hardware import assess_hardware
+from gpuvet.calculators.capability import capability_rows
+from gpuvet.calculators.guilty import suspect_name
+from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
+from gpuvet.calculators.ranking import Ranking, rank_branches
+from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_entries
+from gpuvet.calculators.verdict import judge_cluster
+from gpuvet.case import Case
+from gpuvet.case import nodes as nodes_of
+from gpuvet.model.cause import (
+    Branch,
+    BranchAssessment,
+    BranchEvidence,
+    Failure,
+    Label,
+    TimelineEvent,
+)
+from gpuvet.model.cluster import NotSeen
+from gpuvet.model.cluster_state import ClusterState
+from gpuvet.model.network import GuiltyFinding
+from gpuvet.model.report import (
+    CapabilityRow,
+    FailureRow,
+    GuiltyRow,
+    IncidentReport,
+    NotSeenRow,
+    ReportConfidence,
+)
+from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.control_plane import read_control_plane
+from gpuvet.modes.evidence import Gathered, gather
+from gpuvet.modes.failure import find_failure, job_lines
+from gpuvet.modes.gather_capacity import gather_capacity
+from gpuvet.modes.gather_change import gather_change
+from gpuvet.modes.gather_network import gather_network
+from gpuvet.modes.gather_storage import gather_storage
+from gpuvet.modes.scope import Scope
+from gpuvet.modes.starts import observed_starts, outlier_sentences
+from gpuvet.modes.verdict import common_fields, not_seen_rows
+from gpuvet.modes.window import Asked, Resolved, resolve
+from gpuvet.parse.job_log import JobLine
+from gpuvet.report.incident import headline, incident_markdown, incident_short
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """What the gatherers of all branches brought."""
+
+    evidence: tuple[BranchEvidence, ...]
+    timeline: tuple[TimelineEvent, ...] = ()
+    guilty: tuple[GuiltyRow, ...] = ()
+    outliers: tuple[str, ...] = ()
+    capabilities: tuple[CapabilityRow, ...] = ()
+    cluster_state: tuple[str, ...] = ()
+    recovery: tuple[str, ...] = ()
+    not_seen: tuple[NotSeen, ...] = field(default=())
+
+
+def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentReport:
+    """Return the whole answer to "what failed, and what do we do".
+
+    Args:
+        case: Where the evidence comes from.
+        asked: What the caller said about time.
+        clock: The present, used only where the case has no clock of its own.
+    """
+    resolved = resolve(case.meta, asked, case.meta.now or clock)
+    gathered = gather(case, resolved)
+    lines = job_lines(case, resolved.now)
+    symptom = symptom_of(case.meta.question)
+    starts = observed_starts(case, resolved, gathered.nodes, symptom)
+    failure = find_failure(case, resolved, gathered.evidence, lines, others=starts)
+    evidence = gathered.evidence
+    if evidence.failure_at is None and failure.at is not None:
+        evidence = evidence.model_copy(
+            update={"failure_at": failure.at, "failure_measured": failure.observed}
+        )
+        gathered = replace(gathered, evidence=evidence)
+    verdicts = judge_cluster(evidence)
+    branches = _gather_branches(case, resolved, gathered, verdicts, failure, lines)
+    ranking = rank_branches(branches.evidence, failure)
+    return _report(case, resolved, gathered, verdicts, failure, branches, ranking)
+
+
+def _gather_branches(
+    case: Case,
+    resolved: Resolved,
+    gathered: Gathered,
+    verdicts: Sequence[NodeVerdict],
+    failure: Failure,
+    lines: Sequence[JobLine],
+) -> Branches:
+    evidence = gathered.evidence
+    scope = Scope(
+        window=resolved.window,
+        now=resolved.now,
+        failure=failure,
+        nodes=gathered.nodes,
+        orchestrator=evidence.orchestrator,
+        cluster=case.meta.cluster,
+        account=case.meta.account,
+        region=case.meta.region,
+    )
+    storage, storage_times = gather_storage(case, scope)
+    network, network_times, guilty = gather_network(case, scope, evidence)
+    plane = read_control_plane(case, scope, evidence, gathered.services)
+    capacity, capacity_times = gather_capacity(case, scope, plane)
+    change, change_times = gather_change(case, scope, plane, evidence)
+    return Branches(
+        evidence=(
+            assess_hardware(evidence, verdicts, failure),
+            capacity,
+            storage,
+            network,
+            change,
+            assess_application(evidence, lines, failure),
+        ),
+        timeline=(
+            *node_timeline(evidence),
+            *storage_times,
+            *network_times,
+            *capacity_times,
+            *change_times,
+        ),
+        cluster_state=tuple(_state_sentences(plane.state)),
+        recovery=tuple(_recovery_sentences(plane.state)),
+        guilty=tuple(_guilty(guilty)),
+        outliers=outlier_sentences(evidence),
+        capabilities=_capabilities(case, scope, gathered),
+    )
+
+
+def _state_sentences(state: ClusterState) -> Iterator[str]:
+    yield from state.counts
+    yield from state.pending
+    yield from state.deep_checks
+    yield from state.images
+    yield from state.notes
+
+
+def _recovery_sentences(state: ClusterState) -> Iterator[str]:
+    """Yield the three things a recovery answer says (mission R8)."""
+    yield f"node recovery: {state.recovery or 'not read'}; {state.recovery_does}"
+    yield f"the job goes on by itself only with: {state.resume_needs}"
+
+
+def _capabilities(case: Case, scope: Scope, gathered: Gathered) -> tuple[CapabilityRow, ...]:
+    found = read_instances(case.aws, [n.node for n in scope.nodes])
+    attached = {row.node: row.efa_attached for row in found.value or ()}
+    return capability_rows(scope.nodes, gathered.evidence, attached)
+
+
+def _guilty(found: GuiltyFinding | None) -> Iterator[GuiltyRow]:
+    if found is None:
+        return
+    for suspect in found.suspects:
+        yield GuiltyRow(
+            what=f"{suspect_name(suspect)}: {'; '.join(suspect.why)}",
+            ranks=() if suspect.rank is None else (suspect.rank,),
+            node=suspect.node,
+            pci=suspect.bus,
+            evidence=found.evidence,
+        )
+    for fact in found.facts:
+        yield GuiltyRow(what=fact, evidence=found.evidence)
+
+
+def _report(
+    case: Case,
+    resolved: Resolved,
+    gathered: Gathered,
+    verdicts: Sequence[NodeVerdict],
+    failure: Failure,
+    branches: Branches,
+    ranking: Ranking,
+) -> IncidentReport:
+    leading = next((b for b in ranking.branches if b.branch is ranking.leading), None)
+    choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
+    missing = tuple(_missing(case, gathered, branches, ranking))
+    report = IncidentReport(
+        **common_fields(case, resolved, gathered),
+        mode_because=choice.why,
+        question=case.meta.question,
+        failure=FailureRow(
+            symptom=failure.symptom,
+            at=failure.at,
+            precision_seconds=failure.precision_seconds if failure.at else None,
+            source=failure.source,
+            observed=failure.observed,
+            slow_until=failure.slow_until,
+        ),
+        headline=headline(ranking.leading, ranking.label, leading),
+        verdicts={v.node: v.verdict for v in verdicts},
+        branch=ranking.leading,
+        label=ranking.label,
+        confidence=_confidence(ranking, verdicts),
+        confidence_basis=ranking.basis,
+        nodes=tuple(verdicts),
+        branches=ranking.branches,
+        timeline=merge_timeline(
+            [*branches.timeline, *unread_entries(gathered.not_seen, resolved.window)],
+            resolved.window,
+        ),
+        guilty=branches.guilty,
+        outliers=branches.outliers,
+        capabilities=branches.capabilities,
+        cluster_state=branches.cluster_state,
+        recovery=branches.recovery,
+        actions=tuple(dict.fromkeys(_actions(leading, ranking, verdicts))),
+        not_seen=missing,
+        context=tuple(f"{n.at_words or n.at or ''} {n.text}".strip() for n in case.notes),
+    )
+    return report.model_copy(
+        update={"short": incident_short(report), "markdown": incident_markdown(report)}
+    )
+
+
+def inputs_of(case: Case) -> Inputs:
+    """Return what kinds of evidence a case holds, for the choice of the mode."""
+    nodes = nodes_of(case)
+    evidence = bool(nodes or case.replies or case.metrics or case.kube or case.facts.nodes)
+    return Inputs(
+        has_spec=bool(case.manifests),
+        has_evidence=evidence or not case.manifests,
+        has_run_plan=case.meta.run is not None,
+    )
+
+
+def _confidence(ranking: Ranking, verdicts: Sequence[NodeVerdict]) -> ReportConfidence:
+    del verdicts
+    match ranking.confidence:
+        case "High":
+            return "High"
+        case "Medium":
+            return "Medium"
+        case _:
+            return "Low"
+
+
+def _missing(
+    case: Case, gathered: Gathered, branches: Branches, ranking: Ranking
+) -> Iterator[NotSeenRow]:
+    seen: set[str] = set()
+    deciding = [m for e in branches.evidence for m in e.deciding_unseen]
+    del ranking
+    rows = [
+        NotSeenRow(what=m.what, reason=m.reason, closes_with=m.closes_with, nodes=m.nodes)
+        for m in (*deciding, *branches.not_seen)
+    ]
+    for row in (*rows, *not_seen_rows(case, gathered)):
+        if row.what not in seen:
+            seen.add(row.what)
+            yield row
+
+
+def _actions(
+    leading: BranchAssessment | None, ranking: Ranking, verdicts: Sequence[NodeVerdict]
+) -> Iterator[str]:
+    if leading is not None:
+        yield from leading.actions
+    if ranking.leading is not Branch.HARDWARE:
+        for verdict in verdicts:
+            if verdict.verdict is Verdict.REPLACE:
+                yield f"replace {verdict.node}; a reboot keeps the faulty hardware"
+            elif verdict.verdict is Verdict.REBOOT:
+                yield f"reboot {verdict.node} once its job is off it"
+
+
+def exit_code(report: IncidentReport) -> int:
+    """Return 1 for findings or a leading branch, 3 for too little seen, else 0."""
+    acting = {Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR}
+    if report.branch is not None or acting & set(report.verdicts.values()):
+        return 1
+    unseen = Verdict.NOT_OBSERVABLE in report.verdicts.values() or not report.verdicts
+    return 3 if unseen or report.label is Label.NOT_OBSERVABLE else 0

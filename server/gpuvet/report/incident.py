@@ -1,0 +1,100 @@
+"""The incident report in two sizes: the short answer, and the whole with its tables."""
+
+from collections.abc import Iterator, Sequence
+
+from gpuvet.model.cause import Branch, BranchAssessment, BranchStatus, Label
+from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.report import IncidentReport
+from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.report.render import render
+from gpuvet.report.verdict import group_coverage, group_nodes
+
+BRANCH_NAMES = {
+    Branch.HARDWARE: "GPU or node hardware",
+    Branch.CAPACITY: "capacity lifecycle",
+    Branch.STORAGE: "storage",
+    Branch.COMMUNICATION: "GPU communication",
+    Branch.CHANGE: "cluster change",
+    Branch.APPLICATION: "application",
+}
+
+SHORT_WORDS = 600
+
+
+def incident_short(report: IncidentReport, *, plain: bool = False) -> str:
+    """Return the answer someone can act on, at most 600 words; plain for a terminal."""
+    context = _context(report)
+    sizes = (_short(context, n, plain=plain) for n in (8, 5, 3, 2))
+    smallest = _short(context, 1, plain=plain)
+    return next((text for text in sizes if len(text.split()) <= SHORT_WORDS), smallest)
+
+
+def _short(context: dict[str, object], most: int, *, plain: bool) -> str:
+    return render("incident_short.md.j2", {**context, "most": most}, plain=plain)
+
+
+def incident_markdown(report: IncidentReport, *, plain: bool = False) -> str:
+    """Return the whole report, equal nodes grouped; plain for a terminal."""
+    return render("incident.md.j2", _context(report), plain=plain)
+
+
+def _context(report: IncidentReport) -> dict[str, object]:
+    leading = next((b for b in report.branches if b.branch is report.branch), None)
+    return {
+        "report": report,
+        "names": BRANCH_NAMES,
+        "leading": leading,
+        "others": [b for b in report.branches if b is not leading],
+        "groups": group_nodes(report.nodes, Orchestrator(report.orchestrator)),
+        "coverage": group_coverage(report.coverage),
+        "bars": {n.node: bar(n) for n in report.nodes},
+        "decides": deciding_measurement(report, leading),
+        "unread": [f for f in report.files if f.status != "read"],
+        "not_seen": report.not_seen,
+    }
+
+
+def headline(branch: Branch | None, label: Label, leading: BranchAssessment | None) -> str:
+    """Return the first sentence: only a Proven cause is called root cause."""
+    if branch is None or leading is None:
+        if label is Label.NOT_OBSERVABLE:
+            return "Root cause: Not observable"
+        return "No cause stands out in what was read"
+    word = "Root cause" if label is Label.PROVEN else "Leading hypothesis"
+    return f"{word}: {branch.value}, {BRANCH_NAMES[branch]}: {leading.why}"
+
+
+def bar(node: NodeVerdict) -> str:
+    """Return the bar a verdict was judged against, in one phrase."""
+    match node.verdict:
+        case Verdict.REPLACE:
+            return "bar for REPLACE met: " + (node.grounds[0].what if node.grounds else "")
+        case Verdict.REBOOT:
+            return "first occurrence known; REPLACE if it recurs on the same GPU after a reboot"
+        case Verdict.UNVERIFIED:
+            return f"decided by: {node.open_check}"
+        case Verdict.MONITOR:
+            return "no bar for a reboot met; watch for a repetition"
+        case Verdict.LEAVE_ALONE:
+            return "no hardware bar met"
+        case Verdict.NOT_OBSERVABLE:
+            return "its log could not have shown a fault"
+
+
+def deciding_measurement(report: IncidentReport, leading: BranchAssessment | None) -> str | None:
+    """Return the one measurement that would settle the answer; None where it is proven."""
+    if leading is not None and report.label is Label.PROVEN:
+        return None
+    if leading is not None and leading.confirming:
+        return leading.confirming
+    open_check = next((n.open_check for n in report.nodes if n.open_check), None)
+    if open_check:
+        return open_check
+    return next((b.confirming for b in report.branches if b.confirming), None)
+
+
+def why_not(others: Sequence[BranchAssessment]) -> Iterator[str]:
+    """Yield one phrase for each branch that does not lead."""
+    for row in others:
+        if row.status is not BranchStatus.NOT_ASSESSED:
+            yield f"{row.branch.value} {BRANCH_NAMES[row.branch]}: {row.status.value}, {row.why}"
