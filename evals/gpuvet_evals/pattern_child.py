@@ -1,12 +1,10 @@
 """What runs in the child process: patterns that somebody else wrote, over a text."""
 
 import re
-from multiprocessing.connection import Connection
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 MAX_MATCHES = 10_000
 MAX_SHOWN = 400  # characters of the first match that are handed back
-MEMORY_BYTES = 2 << 30
 
 
 class Found(NamedTuple):
@@ -15,6 +13,18 @@ class Found(NamedTuple):
     times: int
     first: str = ""
     error: str | None = None
+
+
+class Pipe(Protocol):
+    """The child's end of the connection."""
+
+    def recv(self) -> Any:  # noqa: ANN401 - requests, as lists of (patterns, text)
+        """Return the next request."""
+        ...
+
+    def send(self, obj: object) -> None:
+        """Send an answer."""
+        ...
 
 
 def count_matches(pattern: str, text: str) -> Found:
@@ -32,22 +42,11 @@ def count_matches(pattern: str, text: str) -> Found:
     return Found(count, first)
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: Pipe) -> None:
     """Answer lists of (patterns, text) until the other end closes."""
-    _limit_memory()
     while True:
         try:
             requests: list[tuple[tuple[str, ...], str]] = connection.recv()
         except (EOFError, OSError, KeyboardInterrupt):
             return
         connection.send([[count_matches(p, text) for p in patterns] for patterns, text in requests])
-
-
-def _limit_memory() -> None:
-    try:
-        import resource  # noqa: PLC0415 - POSIX only
-    except ImportError:
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard == resource.RLIM_INFINITY or hard > MEMORY_BYTES:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, hard))

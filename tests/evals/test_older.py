@@ -38,7 +38,9 @@ def flat(tmp_path: Path) -> Path:
     folder = tmp_path / "skill" / "evals"
     folder.mkdir(parents=True)
     (folder / "functional_report.json").write_text(json.dumps(report), encoding="utf-8")
-    (folder / "trigger_report.json").write_text(json.dumps({"query_results": queries}), "utf-8")
+    (folder / "trigger_report.json").write_text(
+        json.dumps({"query_results": queries}), encoding="utf-8"
+    )
     return folder
 
 
