@@ -45,10 +45,12 @@ def write_benchmark(path: Path, result: Benchmark) -> Path:
     return target
 
 
-def benchmark_text(result: Benchmark, *, as_json: bool) -> str:
-    """Return the figures, for people or for programs."""
-    if as_json:
+def benchmark_text(result: Benchmark, *, form: str) -> str:
+    """Return the figures as text, as the Markdown report without its runs' answers, or as JSON."""
+    if form == "json":
         return json.dumps(benchmark_json(result), indent=1)
+    if form == "markdown":
+        return markdown(report_page(result, result.version, {})).rstrip()
     lines = [statement(result), ""]
     for rates in result.rates:
         statuses = ", ".join(f"{count} {status}" for status, count in rates.statuses) or "no run"

@@ -5,6 +5,7 @@ unreadable input; 3 no finding but too little seen; 4 a bug of ours.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from gpuvet.errors import UsageError
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_TOO_LITTLE, EXIT_BUG = range(5)
 AddParser = Callable[..., argparse.ArgumentParser]
+_FORMATS = ("text", "markdown", "json")
 _SIDES = ("with_skill", "without_skill")
 
 
@@ -62,11 +64,13 @@ def _add_inspect(add: AddParser) -> None:
     parser.add_argument("path", nargs="+", type=Path, help="journal, case, suite.json or tree")
     parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
     parser.add_argument("--skill", help="name of the skill under test; else from evals.json")
-    parser.add_argument("--eval-id", help="which eval; else by place or prompt")
+    parser.add_argument("--eval-id", "--eval", help="which eval; else by place or prompt")
     parser.add_argument("--iteration", type=int, help="which iteration; else by place, else 1")
-    parser.add_argument("--side", choices=_SIDES, help="which side; else by place, else with_skill")
+    parser.add_argument(
+        "--side", "--run-type", choices=_SIDES, help="which side; else by place, else with_skill"
+    )
     parser.add_argument("--brief", action="store_true", help="leave out traces and calls")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.set_defaults(run=_inspect)
 
 
@@ -81,7 +85,7 @@ def _add_grade(add: AddParser) -> None:
     parser.add_argument("--version", default="v1", help="version to lay out as (default v1)")
     parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.set_defaults(run=_grade)
 
 
@@ -92,7 +96,7 @@ def _add_benchmark(add: AddParser) -> None:
         description="Pool the graded runs: rates three ways, paired differences, flips.",
     )
     _add_version_arguments(parser)
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.set_defaults(run=_benchmark)
 
 
@@ -155,7 +159,7 @@ def _add_lint(add: AddParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("error", "warning"), default="error", help="(default error)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.set_defaults(run=_lint)
 
 
@@ -175,7 +179,8 @@ def _inspect(options: argparse.Namespace) -> int:
             matcher=guard,
             checker=GpuvetChecker(),
         )
-    print(inspections_text(shown, as_json=options.format == "json", full=not options.brief))
+    text = inspections_text(shown, as_json=options.format == "json", full=not options.brief)
+    _print(text, options.format)
     return EXIT_USAGE if shown.broken and not shown.inspections else EXIT_OK
 
 
@@ -194,7 +199,7 @@ def _grade(options: argparse.Namespace) -> int:
             checker=GpuvetChecker(),
             progress=None if options.quiet else _progress,
         )
-    print(graded_text(suite, as_json=options.format == "json"))
+    _print(graded_text(suite, as_json=options.format == "json"), options.format)
     return EXIT_USAGE if len(suite.broken) == suite.runs else EXIT_OK
 
 
@@ -203,7 +208,7 @@ def _benchmark(options: argparse.Namespace) -> int:
 
     result = benchmark_path(options.path, against=options.against)
     write_benchmark(options.path, result)
-    print(benchmark_text(result, as_json=options.format == "json"))
+    print(benchmark_text(result, form=options.format))
     return _benchmark_code(
         result.has_regression or (options.fail_on == "warning" and result.has_loss),
         too_little=result.says_too_little,
@@ -265,7 +270,7 @@ def _lint(options: argparse.Namespace) -> int:
 
     with PatternGuard() as guard:
         result = lint_path(options.path, guard)
-    print(lint_text(result, as_json=options.format == "json"))
+    _print(lint_text(result, as_json=options.format == "json"), options.format)
     return EXIT_FINDINGS if result.fails(options.fail_on) else EXIT_OK
 
 
@@ -273,6 +278,14 @@ def _benchmark_code(findings: bool, *, too_little: bool) -> int:
     if findings:
         return EXIT_FINDINGS
     return EXIT_TOO_LITTLE if too_little else EXIT_OK
+
+
+def _print(text: str, form: str) -> None:
+    """Print a result; as Markdown it is a block, longer than any run of backticks in it."""
+    if form == "markdown":
+        fence = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+        text = f"{fence}text\n{text}\n{fence}"
+    print(text)
 
 
 def _progress(done: int, total: int, broken: int) -> None:

@@ -20,7 +20,13 @@ from gpuvet_evals.assertions.patterns import (
 )
 from gpuvet_evals.audit.commands import Command
 from gpuvet_evals.audit.grounding import Grounding, Trace, grounding_of, trace_answer
-from gpuvet_evals.audit.leaks import Leaks, find_leaks, scan_identifiers
+from gpuvet_evals.audit.leaks import (
+    LeakFinding,
+    Leaks,
+    find_leaks,
+    leak_findings,
+    scan_identifiers,
+)
 from gpuvet_evals.audit.read_only import (
     ReadOnly,
     executed_commands,
@@ -93,6 +99,7 @@ class Inspection(Value):
     handed_out: PatternScore | None  # of the specs an answer hands out; None where it has none
     read_only: ReadOnly
     leaks: Leaks
+    leak_findings: tuple[LeakFinding, ...]  # empty unless inspected in full
     scan_findings: tuple[str, ...]  # of the whole journal; empty unless inspected in full
     traces: tuple[Trace, ...]
     grounding: Grounding
@@ -196,6 +203,7 @@ def audit_run(run: OpenRun, *, checker: SpecChecker | None = None, full: bool = 
         handed_out=spec_scores.handed_out,
         read_only=judge_read_only(journal, calls, shown),
         leaks=find_leaks(journal, shown, counted_by_pattern=_counts_digits(assertions)),
+        leak_findings=tuple(leak_findings(journal, shown)) if full else (),
         scan_findings=tuple(scan_identifiers(journal.raw)) if full else (),
         traces=traces,
         grounding=grounding_of(traces),
@@ -284,6 +292,7 @@ def inspection_json(inspection: Inspection, *, full: bool = True) -> dict[str, A
     if full and inspection.view is not None:
         if inspection.handed_out is not None:
             shown["handed_out_specs"] = inspection.handed_out.model_dump(mode="json")
+        shown["leak_findings"] = [f.model_dump(mode="json") for f in inspection.leak_findings]
         shown["traces"] = [t.model_dump(mode="json") for t in inspection.traces]
         shown["journal"] = {
             **inspection.view.model_dump(mode="json"),

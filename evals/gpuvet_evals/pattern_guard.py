@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Self
 
+from gpuvet.errors import UsageError
 from gpuvet_evals.assertions.patterns import Findings, Request
 from gpuvet_evals.pattern_child import Found, serve
 
@@ -37,8 +38,7 @@ class PatternGuard:
         asked = [Request(self._sane(r.patterns), r.text) for r in requests]
         if not any(r.patterns for r in asked):
             return lambda: [self._merged(r, (), ()) for r in requests]
-        pipe = self._ready()
-        pipe.send([tuple(r) for r in asked])
+        pipe = self._sent([(r.patterns, r.text) for r in asked])
         return lambda: self._received(pipe, requests, asked)
 
     def _sane(self, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -68,8 +68,7 @@ class PatternGuard:
         """Ask a single pattern, and remember it where it hangs."""
         if pattern in self._stuck:
             return self._hangs(pattern)
-        pipe = self._ready()
-        pipe.send([((pattern,), text)])
+        pipe = self._sent([((pattern,), text)])
         answers = _answer(pipe, self._deadline)
         if answers is not None:
             return answers[0][0]
@@ -85,6 +84,17 @@ class PatternGuard:
         limit = f"{self._deadline:g} s"
         return Found(0, error=f"pattern {pattern!r} took longer than {limit}; it repeats itself")
 
+    def _sent(self, message: Sequence[tuple[tuple[str, ...], str]]) -> Connection:
+        """Send to the child; to a new one where the old one is gone."""
+        pipe = self._ready()
+        try:
+            pipe.send(message)
+        except OSError:
+            self.close()
+            pipe = self._ready()
+            pipe.send(message)
+        return pipe
+
     def _ready(self) -> Connection:
         """Return the pipe to a running child that has answered once."""
         if self._pipe is None:
@@ -94,7 +104,12 @@ class PatternGuard:
             self._child.start()
             theirs.close()
             self._pipe.send([])
-            _answer(self._pipe, START_SECONDS)
+            if _answer(self._pipe, START_SECONDS) is None:
+                self.close()
+                raise UsageError(
+                    "the child process for patterns did not start; a script that calls this needs "
+                    "the usual `if __name__ == '__main__'`"
+                )
         return self._pipe
 
 

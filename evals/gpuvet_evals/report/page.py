@@ -1,5 +1,6 @@
 """What a report shows, prepared: figures worded, evidence beside answers, times in order. Pure."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpuvet.model.base import Value
@@ -361,8 +362,11 @@ def _notes(inspection: Inspection) -> Iterator[str]:
         yield inspection.answer.published_error
     for digits in inspection.leaks.twelve_digit_not_accounts:
         yield clean(digits)
-    for account in inspection.leaks.account_ids_in_answer:
-        yield f"the answer shows account {account}"
+    shown = Counter(f.kind for f in inspection.leak_findings if not f.documentation)
+    shown["account"] = len(inspection.leaks.account_ids_in_answer)
+    for kind, count in sorted(shown.items()):
+        if count:
+            yield f"the answer shows {_plural(count, kind)}"
     if inspection.hidden_errors:
         yield f"{_plural(len(inspection.hidden_errors), 'API error')} recorded as success"
     unknown = sum(count for _, count in inspection.unknown_types)
