@@ -57,7 +57,7 @@ def ended_at(journal: Journal) -> str | None:
 def compaction_count(journal: Journal) -> int:
     """Return how often the context was compacted, by the last accounting of the main execution."""
     count = _window(journal).get("compaction_count")
-    return count if isinstance(count, int) else 0
+    return count if isinstance(count, int) and not isinstance(count, bool) else 0
 
 
 def shown_duration(seconds: float) -> str:

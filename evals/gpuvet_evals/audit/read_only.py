@@ -180,7 +180,8 @@ def _suspected(call: ToolCall) -> InferredMutation | None:
     signs = [sign for r in call.results if (sign := _result_sign(call, r)) is not None]
     if call.block_type != "load_skill" and (sign := _label_sign(call.label)) is not None:
         signs.append(sign)
-    return InferredMutation.model_validate({"from": ", ".join(signs)}) if signs else None
+    shown = ", ".join(dict.fromkeys(signs))
+    return InferredMutation.model_validate({"from": shown}) if signs else None
 
 
 def _result_sign(call: ToolCall, result: Result) -> str | None:
