@@ -228,8 +228,9 @@ def scored(inspection: Inspection, findings: Findings) -> Inspection:
     if text is None or not inspection.assertions:
         return inspection
     scores = score_patterns(inspection.assertions, text, findings)
-    merged = tuple(sorted((*inspection.scores, *scores), key=itemgetter(0)))
-    return inspection.model_copy(update={"scores": merged})
+    if inspection.scores:  # of job specs
+        scores = tuple(sorted((*inspection.scores, *scores), key=itemgetter(0)))
+    return inspection.model_copy(update={"scores": scores})
 
 
 class _SpecScores(NamedTuple):

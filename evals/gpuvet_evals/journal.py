@@ -139,6 +139,8 @@ class Journal:
     @property
     def unknown_types(self) -> Mapping[str, int]:
         """How many records of each type this reader does not know."""
+        if KNOWN_TYPES.issuperset(record.kind for record in self.records):
+            return {}
         return {kind: count for kind, count in self.types.items() if kind not in KNOWN_TYPES}
 
     @cached_property

@@ -24,6 +24,7 @@ ALLOWED_INSTANCES = frozenset(
         "i-0a1b2c3d4e5f60011", "i-0a1b2c3d4e5f60022", "i-0fedcba9876543210",
     }
 )  # fmt: skip
+_LONG = re.compile(r"\d{12}")
 _TWELVE = re.compile(r"(?<!\d)\d{12}(?!\d)")
 # Ways in which a text names an account, the digits as group 1, and the proof that is. Each begins
 # with plain characters, which the expression engine finds fast. JSON may be nested in JSON text,
@@ -73,7 +74,7 @@ def find_leaks(journal: Journal, answer: str, *, counted_by_pattern: bool) -> Le
         answer: The answer's text.
         counted_by_pattern: Whether an absent-pattern of the eval matches a plain run of 12 digits.
     """
-    shown = dict.fromkeys(_TWELVE.findall(answer))
+    shown = dict.fromkeys(_TWELVE.findall(answer) if _LONG.search(answer) else ())
     proved = proved_accounts(answer, journal.raw) if shown else {}
     tail = "; the absent-regex counts it" if counted_by_pattern else ""
     return Leaks(
