@@ -86,7 +86,7 @@ def main(words: Sequence[str]) -> int:
         f"json.loads  {1000 * loading / count:.3f} ms a journal",
         f"grading     {1000 * grading / count:.3f} ms a journal",
         f"ratio       {ratio:.2f}, limit {RATIO}",
-        f"on disk     {1000 * written / count:.3f} ms a journal by the clock, with its file written",
+        f"on disk     {1000 * written / count:.3f} ms a journal by the clock, file written",
         f"bytes       {'equal' if equal else 'DIFFER'} in {ROUNDS + 1} runs: {first[:16]}",
     )
     sys.stdout.write("\n".join(told) + "\n")
