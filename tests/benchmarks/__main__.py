@@ -19,7 +19,10 @@ def main() -> int:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument(
-        "name", nargs="?", choices=("scan", "lines", "cold", "serve", "incident", "all"), default="all"
+        "name",
+        nargs="?",
+        choices=("scan", "lines", "cold", "serve", "incident", "all"),
+        default="all",
     )
     parser.add_argument("--gigabytes", type=float, default=0.25, help="size of the scanned log")
     parser.add_argument("--lines", type=int, default=200_000, help="candidate lines to parse")

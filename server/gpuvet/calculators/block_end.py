@@ -64,7 +64,8 @@ class BlockEnd:
     @property
     def supposed(self) -> tuple[str, ...]:
         """Return the nodes that fit the schedule without a proof of their own."""
-        return tuple(e.node for e in self.endings if e.node not in self.proven)
+        proven = set(self.proven)
+        return tuple(e.node for e in self.endings if e.node not in proven)
 
 
 def lead_of(reservation: Reservation) -> timedelta:
@@ -144,7 +145,8 @@ def _block_end(
         return None
     if evidence.now > last and _others_alive(inside, known, evidence):
         return None  # the block did not end: its other members still run
-    proofs = {one.node: _proof(one, members.get(one.node), evidence, first, last) for one in inside}
+    look = _Look.at(evidence)
+    proofs = {one.node: _proof(one, members.get(one.node), look, first, last) for one in inside}
     minutes = int(lead.total_seconds() // 60)
     return BlockEnd(reservation, end - lead, minutes, tuple(inside), proofs, strict)
 
@@ -193,26 +195,34 @@ def _ends(change: Change, ending: Ending) -> bool:
 _TERMINATING = ("TerminateInstances", "StopInstances")
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What proves an ending, by instance."""
+
+    warned_at: Mapping[str, datetime]  # the first warning of each
+    instances: Mapping[str, Instance]
+    nobody_else: bool  # CloudTrail was read for calls that end instances
+
+    @classmethod
+    def at(cls, evidence: CapacityEvidence) -> "_Look":
+        warned: dict[str, datetime] = {}
+        for one in values(evidence.warnings):
+            if one.instance and one.kind is WarningKind.INTERRUPTION:
+                warned[one.instance] = min(one.at, warned.get(one.instance, one.at))
+        instances = {one.id: one for one in values(evidence.instances)}
+        return cls(warned, instances, evidence.trail.has_read(_TERMINATING))
+
+
 def _proof(
-    ending: Ending,
-    membership: str | None,
-    evidence: CapacityEvidence,
-    first: datetime,
-    last: datetime,
+    ending: Ending, membership: str | None, look: _Look, first: datetime, last: datetime
 ) -> Proof:
-    warned = any(
-        warning.instance == ending.node
-        and warning.kind is WarningKind.INTERRUPTION
-        and warning.at <= ending.at
-        for warning in values(evidence.warnings)
-    )
-    if warned:
+    warned_at = look.warned_at.get(ending.node)
+    if warned_at is not None and warned_at <= ending.at:
         return Proof.WARNING
-    instance = next((one for one in values(evidence.instances) if one.id == ending.node), None)
+    instance = look.instances.get(ending.node)
     if instance is not None and instance.was_ended_by_service:
         at = instance.ended_at
         if at is not None and first <= at <= last and membership:
             return Proof.RECORD
     is_told = membership in {"reservation", "lifecycle"}
-    nobody_else = evidence.trail.has_read(_TERMINATING)
-    return Proof.SCHEDULE if is_told and nobody_else else Proof.PLAUSIBLE
+    return Proof.SCHEDULE if is_told and look.nobody_else else Proof.PLAUSIBLE

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from gpuvet.calculators.capacity_evidence import CapacityEvidence, values
 from gpuvet.model.bootstrap import LaunchFault, ServiceEvent, ServiceRecord
+from gpuvet.model.changes import EventMeaning
 from gpuvet.model.events import TimeQuality
 from gpuvet.report.words import counted, some, utc
 
@@ -75,19 +76,18 @@ class Bootstrap:
 
 def read_bootstrap(evidence: CapacityEvidence) -> Bootstrap | None:
     """Return the failed bootstrap the cluster's services tell of, or None."""
-    failures = tuple(r for r in evidence.services if r.event in _FAILURES)
-    stuck = any(r.event is ServiceEvent.CONNECT_TIMEOUT for r in evidence.services)
-    failed_scripts = any(_is_failed_script(r) for r in evidence.services)
+    services = (*evidence.services, *_told_by_events(evidence))
+    failures = tuple(r for r in services if r.event in _FAILURES)
+    stuck = any(r.event is ServiceEvent.CONNECT_TIMEOUT for r in services)
+    failed_scripts = any(_is_failed_script(r) for r in services)
     if not failures and not stuck and not failed_scripts:
         return None
     last = max((r.at for r in failures if r.at is not None), default=None)
-    named = _Failed.of(failures, evidence.services)
-    causes = tuple(_causes(evidence, named, last))
+    named = _Failed.of(failures, services)
+    causes = tuple(_causes(evidence, services, named, last))
     protected = next((r for r in failures if r.event is ServiceEvent.PROTECTED_MODE), None)
     queues = tuple(dict.fromkeys(q for r in failures for q in r.queues))
-    clean = tuple(
-        r for r in evidence.services if r.event is ServiceEvent.ACTION_EXIT and r.exit_status == 0
-    )
+    clean = tuple(r for r in services if r.event is ServiceEvent.ACTION_EXIT and r.exit_status == 0)
     return Bootstrap(failures, causes, queues, protected, clean)
 
 
@@ -122,10 +122,32 @@ class _Failed:
         )
 
 
+def _told_by_events(evidence: CapacityEvidence) -> Iterator[ServiceRecord]:
+    """Yield HyperPod's events about lifecycle scripts that failed, as lines of a service."""
+    for event in values(evidence.events):
+        if event.meaning is EventMeaning.LIFECYCLE_FAILED:
+            yield ServiceRecord(
+                node=event.instance or "",
+                stream="sagemaker:ListClusterEvents",
+                line=0,
+                raw=event.description,
+                at=event.at,
+                time_quality=TimeQuality.EXACT,
+                event=ServiceEvent.SCRIPTS_FAILED,
+                action=f"lifecycle scripts ({event.failure})" if event.failure else _SCRIPTS,
+            )
+
+
+_SCRIPTS = "lifecycle scripts"
+
+
 def _causes(
-    evidence: CapacityEvidence, failed: _Failed, last: datetime | None
+    evidence: CapacityEvidence,
+    services: Sequence[ServiceRecord],
+    failed: _Failed,
+    last: datetime | None,
 ) -> Iterator[BootstrapCause]:
-    before = [r for r in evidence.services if _is_before(r, last)]
+    before = [r for r in services if _is_before(r, last)]
     yield from _read_lag(before, failed)
     yield from _no_endpoint(before, failed, evidence)
     yield from _scripts(before, failed)

@@ -87,7 +87,8 @@ def _block_signals(end: BlockEnd, evidence: CapacityEvidence) -> Iterator[Signal
     for nodes, is_proven in ((end.proven, True), (end.supposed, False)):
         if not nodes:
             continue
-        mine = [e for e in end.endings if e.node in nodes]
+        wanted = set(nodes)
+        mine = [e for e in end.endings if e.node in wanted]
         how = (
             some(sorted({end.proofs[n].value for n in nodes}))
             if is_proven

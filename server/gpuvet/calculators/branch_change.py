@@ -10,11 +10,13 @@ from gpuvet.calculators.change_evidence import (
     ChangeEvidence,
     foreign_changes,
     hardware_fault_before,
+    is_ours,
     is_strong,
     own_changes,
 )
 from gpuvet.calculators.change_versions import (
     driver_changes,
+    kernel_signals,
     mismatches,
     package_signals,
     rollout_signals,
@@ -25,6 +27,7 @@ from gpuvet.calculators.replacements import automatic_replacements
 from gpuvet.model.cause import Branch, BranchEvidence, Failure, Signal, Symptom
 from gpuvet.model.changes import Change, ChangeKind, ClusterEvent, EventMeaning
 from gpuvet.model.cluster import NotSeen
+from gpuvet.model.events import Boundary
 from gpuvet.model.evidence import Reason
 from gpuvet.report.words import counted, some, utc
 
@@ -48,6 +51,7 @@ def judge_change(evidence: ChangeEvidence, failure: Failure) -> BranchEvidence:
     signals = (
         *by_version,
         *package_signals(evidence, failure),
+        *kernel_signals(evidence, failure),
         *rollout_signals(evidence, failure),
         *(
             signal
@@ -109,7 +113,8 @@ def _signal_of(
         resource=call.resource or call.cluster or evidence.cluster_name,
         node=effects[0].node if effects else None,
         at=call.at,
-        affected=bool(nodes) or call.kind is ChangeKind.NETWORK,
+        affected=is_ours(call, evidence) is True
+        and (bool(nodes) or call.kind is ChangeKind.NETWORK),
         mechanism=mechanism,
         proven_by_rule=is_proven,
         hypothesis_only=needs_effect and not effects,
@@ -201,14 +206,16 @@ def _event_signals(
     told = {EventMeaning.SOFTWARE: ChangeKind.SOFTWARE, EventMeaning.REBOOT: ChangeKind.REBOOT}
     have = {call.kind for call in calls if not call.is_attempt}
     nodes = evidence.node_ids
+    by_meaning: dict[EventMeaning, list[ClusterEvent]] = {}
     for event in values(evidence.events):
         if event.meaning not in _NODE_EVENTS or told.get(event.meaning) in have:
             continue
         if event.instance is not None and event.instance not in nodes:
             continue
-        if failure.at is not None and not _within(event.at, failure.at):
-            continue
-        yield _event_signal(event, evidence, failure)
+        if failure.at is None or _within(event.at, failure.at):
+            by_meaning.setdefault(event.meaning, []).append(event)
+    for events in by_meaning.values():
+        yield _event_signal(events, evidence, failure)
     for event in automatic_replacements(values(evidence.events), calls):
         if event.instance not in nodes:
             continue
@@ -221,14 +228,19 @@ def _within(at: datetime, failure_at: datetime) -> bool:
     return failure_at - LOOK_BACK <= at <= failure_at
 
 
-def _event_signal(event: ClusterEvent, evidence: ChangeEvidence, failure: Failure) -> Signal:
+def _event_signal(
+    events: Sequence[ClusterEvent], evidence: ChangeEvidence, failure: Failure
+) -> Signal:
+    event = next((one for one in events if one.instance is not None), events[0])
+    more = f" (and {len(events) - 1} more)" if len(events) > 1 else ""
     is_near = failure.at is not None and failure.at - event.at <= timedelta(minutes=60)
     is_on_node = event.instance is not None
     known = is_near and is_on_node and failure.symptom in _LOSES_NODES
     return Signal(
         branch=Branch.CHANGE,
         kind=f"event_{_NODE_EVENTS[event.meaning].replace(' ', '_')}",
-        what=f"cluster event at {utc(event.at)}: {event.description}; who asked for it is unknown",
+        what=f"cluster event at {utc(event.at)}: {event.description}{more}; who asked for it is "
+        "unknown",
         resource=evidence.cluster_name,
         node=event.instance,
         at=event.at,
@@ -278,20 +290,24 @@ def _rollback_signals(evidence: ChangeEvidence) -> Iterator[Signal]:
 def _driver_signals(evidence: ChangeEvidence, by_version: Sequence[Signal]) -> Iterator[Signal]:
     """Yield boots with another driver than the boot before, where nothing else tells of them."""
     told = {ref for signal in by_version for ref in signal.evidence}
+    by_versions: dict[tuple[str | None, str | None], list[Boundary]] = {}
     for before, after in driver_changes(evidence):
-        if after.evidence in told:
-            continue
+        if after.evidence not in told:
+            pair = (before.driver_version, after.driver_version)
+            by_versions.setdefault(pair, []).append(after)
+    for (old, new), boots in by_versions.items():
+        first = min(boots, key=lambda b: (b.at is None, b.at, b.node))
         yield Signal(
             branch=Branch.CHANGE,
             kind="driver_version",
-            what=f"{after.node} booted {utc(after.at)} with driver {after.driver_version}, before "
-            f"that {before.driver_version}",
-            node=after.node,
-            at=after.at,
+            what=f"{counted(len(boots), 'node')} booted with driver {new}, before that {old}; "
+            f"first {first.node} at {utc(first.at)}",
+            node=first.node,
+            at=first.at,
             confirming="the same job on a node with the old driver",
-            raw=after.raw,
-            stream=after.stream,
-            evidence=(after.evidence,),
+            raw=first.raw,
+            stream=first.stream,
+            evidence=tuple(b.evidence for b in boots[:8]),
         )
 
 

@@ -11,6 +11,7 @@ from gpuvet.report.words import counted, some, utc
 
 # What a process's end leaves in the log (xid_rules §4).
 _TEARDOWN = frozenset({43, 45})
+_MOST_NODES = 16  # ours: how many nodes are told one by one
 
 
 def block_facts(end: BlockEnd, evidence: CapacityEvidence) -> Iterator[str]:
@@ -23,12 +24,15 @@ def block_facts(end: BlockEnd, evidence: CapacityEvidence) -> Iterator[str]:
         f"{counted(len(end.endings), 'node')} ended within {seconds} s, "
         f"first signal {utc(end.endings[0].at)}, last signal {utc(end.endings[-1].at)}"
     )
-    for ending in end.endings:
-        label = "Proven" if ending.node in end.proven else "Hypothesis"
+    proven = set(end.proven)
+    for ending in end.endings[:_MOST_NODES]:
+        label = "Proven" if ending.node in proven else "Hypothesis"
         yield (
             f"{ending.node} ended {utc(ending.at)} ({ending.source}): {label}, "
             f"{end.proofs[ending.node].value}"
         )
+    if len(end.endings) > _MOST_NODES:
+        yield f"and {len(end.endings) - _MOST_NODES} more nodes: {len(proven)} Proven in all"
     if any(end.proofs[node] is Proof.SCHEDULE for node in end.supposed):
         yield (
             "the strict switch asks for each instance's own warning or record; schedule and "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuvet.calculators.capacity_evidence import values
-from gpuvet.calculators.change_evidence import ChangeEvidence, groups_of
+from gpuvet.calculators.change_evidence import ChangeEvidence, group_map, groups_of
 from gpuvet.model.changes import Change, ChangeKind
 from gpuvet.model.events import BoundaryKind
 from gpuvet.report.words import some, utc
@@ -39,7 +39,8 @@ def affected_nodes(change: Change, evidence: ChangeEvidence) -> tuple[str, ...]:
         return tuple(sorted(wanted & evidence.node_ids))
     nodes = tuple(n.node for n in evidence.nodes)
     if change.groups:
-        return tuple(n for n in nodes if groups_of([n], evidence) & set(change.groups))
+        groups = group_map(evidence)
+        return tuple(n for n in nodes if groups.get(n) in change.groups)
     return nodes
 
 

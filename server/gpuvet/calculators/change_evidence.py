@@ -63,6 +63,7 @@ class ChangeEvidence:
     records: Mapping[str, NodeRecords] = field(default_factory=dict[str, NodeRecords])
     facts: Mapping[str, NodeFacts] = field(default_factory=dict[str, NodeFacts])
     host_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    resources: frozenset[str] = frozenset()  # security groups, route tables, reservations of ours
     health_words: tuple[str, ...] = ()  # what commands on a node said of its GPUs
 
     @property
@@ -84,9 +85,10 @@ def is_ours(change: Change, evidence: ChangeEvidence) -> bool | None:
     named = _names_cluster(change.cluster, evidence)
     if named is not None:
         return named
-    found = evidence.described
-    if change.kind is ChangeKind.NETWORK and found is not None and change.resource:
-        return change.resource in found.security_groups
+    if change.kind in {ChangeKind.NETWORK, ChangeKind.CAPACITY} and change.resource:
+        prefix = change.resource.partition("-")[0]
+        if any(one.startswith(f"{prefix}-") for one in evidence.resources):
+            return change.resource in evidence.resources
     return False if change.nodes else None
 
 
@@ -154,7 +156,11 @@ def hardware_fault_before(
 
 def groups_of(nodes: Sequence[str], evidence: ChangeEvidence) -> frozenset[str]:
     """Return the instance groups of nodes."""
-    listed = {n.id: n.group for n in values(evidence.hyperpod_nodes)}
-    named = {n.node: n.group for n in evidence.nodes}
-    found = (listed.get(node) or named.get(node) for node in nodes)
-    return frozenset(group for group in found if group)
+    groups = group_map(evidence)
+    return frozenset(group for node in nodes if (group := groups.get(node)))
+
+
+def group_map(evidence: ChangeEvidence) -> dict[str, str]:
+    """Return the instance group of every node that has one."""
+    named = {n.node: n.group for n in evidence.nodes if n.group}
+    return named | {n.id: n.group for n in values(evidence.hyperpod_nodes) if n.group}

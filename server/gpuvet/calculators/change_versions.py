@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from gpuvet.calculators.change_evidence import STRONG_ROLLOUT, ChangeEvidence
+from gpuvet.model.bootstrap import ServiceEvent
 from gpuvet.model.cause import Branch, Failure, Signal, Symptom
 from gpuvet.model.changes import Change, ChangeKind, PackageChange, Rollout
 from gpuvet.model.events import (
@@ -21,6 +22,7 @@ from gpuvet.model.events import (
 )
 from gpuvet.report.words import counted, some, utc
 
+_NO_MODULE = "a new kernel needs Lustre client modules built for it; without them nothing mounts"
 _MISMATCH = "driver and Fabric Manager of different versions: the fabric does not start"
 # What watches GPUs through DCGM, or hands them out; their restart breaks a running monitor.
 _MONITORS = ("dcgm", "device-plugin", "node-monitoring", "gpu-operator", "health-monitoring", "npd")
@@ -210,29 +212,84 @@ def package_signals(evidence: ChangeEvidence, failure: Failure) -> Iterator[Sign
     that shows the new version.
     """
     told = {m.driver for m in mismatches(evidence)}
+    seen: set[tuple[str, str | None]] = set()
     for package in evidence.packages:
-        if package.new is None or any(d and d in package.new for d in told):
+        key = (package.package, package.new)
+        if package.new is None or key in seen or any(d and d in package.new for d in told):
             continue
         boot = _first_boot_with(package, evidence)
         if boot is None:
             continue
-        is_kernel = boot.kernel_version is not None
-        is_mount = failure.symptom is Symptom.MOUNT
+        seen.add(key)
+        yield _package_signal(package, boot, evidence, failure)
+
+
+def _package_signal(
+    package: PackageChange, boot: Boundary, evidence: ChangeEvidence, failure: Failure
+) -> Signal:
+    mechanism = _kernel_mechanism(boot, evidence, failure)
+    return Signal(
+        branch=Branch.CHANGE,
+        kind="package_upgrade",
+        what=f"{package.tool} put {package.package} to {package.new} at {utc(package.at)}; "
+        f"{boot.node} first booted with it at {utc(boot.at)}",
+        node=boot.node,
+        at=package.at,
+        mechanism=mechanism,
+        proven_by_rule=mechanism is not None and package.at is not None,
+        explains=(Branch.STORAGE,) if mechanism else (),
+        confirming="the same job on a node with the old version",
+        raw=package.raw,
+        stream=package.stream,
+        evidence=(package.evidence, boot.evidence),
+    )
+
+
+def _kernel_mechanism(boot: Boundary, evidence: ChangeEvidence, failure: Failure) -> str | None:
+    """Return how a new kernel makes a mount fail, where a node says that its module is missing."""
+    if boot.kernel_version is None or failure.symptom is not Symptom.MOUNT:
+        return None
+    missing = [
+        r
+        for r in evidence.services
+        if r.event is ServiceEvent.MODULE_MISSING and r.code == boot.kernel_version
+    ]
+    return _NO_MODULE if missing else None
+
+
+def kernel_signals(evidence: ChangeEvidence, failure: Failure) -> Iterator[Signal]:
+    """Yield kernels without the Lustre client module, where no package log tells of them."""
+    packaged = {p.new for p in evidence.packages if p.new}
+    for version in dict.fromkeys(
+        r.code
+        for r in evidence.services
+        if r.event is ServiceEvent.MODULE_MISSING and r.code is not None
+    ):
+        if any(version in new or new in version for new in packaged):
+            continue
+        mine = [r for r in evidence.services if r.code == version]
+        boots = [
+            b
+            for records in evidence.records.values()
+            for b in records.boundaries
+            if b.kernel_version == version and b.at is not None
+        ]
+        first = min(boots, key=lambda b: (b.at is None, b.at, b.node), default=None)
         yield Signal(
             branch=Branch.CHANGE,
-            kind="package_upgrade",
-            what=f"{package.tool} put {package.package} to {package.new} at {utc(package.at)}; "
-            f"{boot.node} first booted with it at {utc(boot.at)}",
-            node=boot.node,
-            at=package.at,
-            mechanism="a new kernel needs Lustre client modules built for it"
-            if is_kernel and is_mount
-            else None,
-            explains=(Branch.STORAGE,) if is_kernel and is_mount else (),
-            confirming="the same job on a node with the old version",
-            raw=package.raw,
-            stream=package.stream,
-            evidence=(package.evidence, boot.evidence),
+            kind="kernel_version",
+            what=f"{mine[0].action} is not built for kernel {version}"
+            + (f", first booted {utc(first.at)} on {first.node}" if first else "")
+            + f": {mine[0].stream}",
+            node=first.node if first else mine[0].node or None,
+            at=first.at if first else mine[0].at,
+            mechanism=_NO_MODULE if failure.symptom is Symptom.MOUNT and first else None,
+            hypothesis_only=first is None,
+            explains=(Branch.STORAGE,),
+            confirming="the package manager's log of the hours before that boot",
+            raw=mine[0].raw,
+            stream=mine[0].stream,
+            evidence=tuple(r.evidence for r in mine[:4]),
         )
 
 
@@ -274,14 +331,19 @@ def rollout_signals(evidence: ChangeEvidence, failure: Failure) -> Iterator[Sign
     The condition is measured against its own transition: a rollout within 5 minutes before it is
     its cause by a known mechanism, and the GPU itself is not spoken of.
     """
+    conditions = list(_conditions(evidence))
     for rollout in evidence.rollouts:
-        if rollout.step != "started" or rollout.at is None or not _is_monitor(rollout.workload):
+        at = rollout.at
+        if rollout.step != "started" or at is None or not _is_monitor(rollout.workload):
             continue
-        for condition in _conditions(evidence):
-            moved = condition.transition_at
-            if moved is None or not rollout.at <= moved <= rollout.at + STRONG_ROLLOUT:
-                continue
-            yield _rollout_signal(rollout, rollout.at, condition, moved, evidence, failure)
+        moved = sorted(
+            (c.transition_at, c.node, c)
+            for c in conditions
+            if c.transition_at is not None and at <= c.transition_at <= at + STRONG_ROLLOUT
+        )
+        if moved:
+            first = [c for _, _, c in moved]
+            yield _rollout_signal(rollout, at, first, moved[0][0], evidence, failure)
 
 
 def _is_monitor(workload: str) -> bool:
@@ -302,11 +364,13 @@ def _conditions(evidence: ChangeEvidence) -> Iterator[NodeCondition]:
 def _rollout_signal(
     rollout: Rollout,
     at: datetime,
-    condition: NodeCondition,
+    conditions: Sequence[NodeCondition],
     moved: datetime,
     evidence: ChangeEvidence,
     failure: Failure,
 ) -> Signal:
+    condition = conditions[0]
+    others = f" and {len(conditions) - 1} more nodes" if len(conditions) > 1 else ""
     is_asked = failure.at is None or abs((failure.at - moved).total_seconds()) <= max(
         1.0, failure.precision_seconds
     )
@@ -324,7 +388,7 @@ def _rollout_signal(
         kind="daemonset_rollout",
         what=f"rollout of {rollout.workload}{image} at {utc(at)}, "
         f"{int((moved - at).total_seconds())} s before {condition.kind}={condition.status} "
-        f"({condition.reason}) on {condition.node} at {utc(moved)}{ready}{latched}",
+        f"({condition.reason}) on {condition.node}{others} at {utc(moved)}{ready}{latched}",
         resource=rollout.workload,
         node=condition.node,
         at=at,
@@ -335,7 +399,7 @@ def _rollout_signal(
         proven_by_rule=is_asked,
         raw=rollout.raw,
         stream=rollout.stream,
-        evidence=(rollout.evidence, condition.evidence),
+        evidence=(rollout.evidence, *(c.evidence for c in conditions[:8])),
     )
 
 

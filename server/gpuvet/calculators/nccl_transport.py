@@ -109,17 +109,23 @@ def affected_run(runs: Sequence[Run], failure: Failure) -> Run | None:
     return before[-1] if before else None
 
 
-def set_up_failed(run: Run) -> tuple[NcclLine, ...]:
+def set_up_failed(run: Run, completed: int | None = None) -> tuple[NcclLine, ...]:
     """Return the lines that say a connection was never made.
 
-    That is an address that could not be taken over; or, with the EFA provider selected, a remote
-    error before any ring, tree or channel to another node stood.
+    That is an address that could not be taken over; or, with the EFA provider selected, an error
+    before rings or trees stood and before any collective ended.
+
+    Args:
+        run: The run that failed.
+        completed: The last collective that any rank's watchdog calls completed; None: not told.
     """
     found = tuple(line for line in run.errors if line.error is NcclError.SET_UP)
     if found or not run.selected_efa or any(one.connected for one in run.hosts):
         return found
-    if any(Transport.OFI_EFA in one.between for one in run.hosts):
+    if completed is not None and completed > 0:
         return ()
+    if completed is None and any(Transport.OFI_EFA in one.between for one in run.hosts):
+        return ()  # channels were laid out, and whether a collective ended is not told
     return tuple(line for line in run.errors if line.error is NcclError.REMOTE)
 
 
@@ -179,6 +185,7 @@ def _host(host: str, lines: Sequence[NcclLine], names: Mapping[str, str]) -> Hos
     own = _local_ranks(lines)
     channels = [line for line in lines if line.kind is NcclKind.CHANNEL]
     between = [line for line in channels if _is_between(line, own)]
+    inside = [line for line in channels if not _is_between(line, own)]
     choices = [line for line in lines if line.kind is NcclKind.CHOICE]
     deciding = _deciding(between, choices)
     first = deciding[0] if deciding else None
@@ -192,12 +199,12 @@ def _host(host: str, lines: Sequence[NcclLine], names: Mapping[str, str]) -> Hos
         said=first.said if first else "",
         at=first.at if first else None,
         between=Counter(line.transport for line in between if line.transport is not None),
-        inside=Counter(_path(line.said) for line in channels if line not in between),
+        inside=Counter(_path(line.said) for line in inside),
         provider=next(efa, None),
         errors=tuple(line for line in lines if line.kind is NcclKind.ERROR),
         bootstrap=sum(1 for line in lines if line.kind is NcclKind.BOOTSTRAP),
         connected=any(line.kind is NcclKind.CONNECTED for line in lines),
-        evidence=tuple(dict.fromkeys(line.evidence for line in deciding))[:8],
+        evidence=tuple(dict.fromkeys(line.evidence for line in deciding[:8])),
         raw=first.raw if first else None,
     )
 

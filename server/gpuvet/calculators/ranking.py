@@ -254,6 +254,8 @@ def _status(
         is_change = branch is Branch.CHANGE
         status = BranchStatus.UNVERIFIED if is_change else BranchStatus.NOT_OBSERVABLE
         return status, f"{first.what}: {first.reason}"
+    if evidence.signals and branch is Branch.CHANGE:
+        return BranchStatus.CONTRIBUTING, words  # §2: the response to a fault
     if evidence.signals:
         return BranchStatus.UNVERIFIED, f"{words}: consequences only"
     return BranchStatus.UNVERIFIED, "nothing speaks for it, and nothing rules it out"

@@ -64,28 +64,30 @@ def attempt_signals(evidence: CapacityEvidence, failure: Failure) -> Iterator[Si
     That the attempt failed so is proven; why capacity was missing is not, while a plan or a
     reservation shows instances free.
     """
+    by_fault: dict[LaunchFault, list[ClusterEvent]] = {}
     for event in values(evidence.events):
-        if event.meaning not in _ATTEMPTS or event.failure is None:
-            continue
-        fault = fault_in_words(event.failure)
-        if fault is None:
-            continue
+        fault = fault_in_words(event.failure) if event.failure else None
+        if event.meaning in _ATTEMPTS and fault is not None:
+            by_fault.setdefault(fault, []).append(event)
+    is_start = failure.symptom is Symptom.START_UP or failure.at is None
+    for fault, events in by_fault.items():
+        first = events[0]
         free = _shown_free(evidence) if fault is LaunchFault.CAPACITY else None
         doubt = f"; yet {free} shows instances free: suspect another zone or subnet" if free else ""
-        is_start = failure.symptom is Symptom.START_UP or failure.at is None
+        again = f", {len(events)} attempts" if len(events) > 1 else ""
         yield Signal(
             branch=Branch.CAPACITY,
             kind=f"attempt_{fault.value}",
-            what=f"HyperPod at {utc(event.at)} in {event.group or 'the cluster'}: "
-            f"“{event.failure}”{doubt}",
-            resource=event.group,
-            node=event.instance,
-            at=event.at,
+            what=f"HyperPod at {utc(first.at)} in {first.group or 'the cluster'}{again}: "
+            f"“{first.failure}”{doubt}",
+            resource=first.group,
+            node=first.instance,
+            at=first.at,
             mechanism=_NO_NODE,
             proven_by_rule=is_start and failure.symptom in _NEEDS_NODES,
             confirming=_confirms(fault),
-            raw=event.description,
-            evidence=_refs(event),
+            raw=first.description,
+            evidence=tuple(dict.fromkeys(e.evidence for e in events[:8] if e.evidence)),
         )
 
 
@@ -104,10 +106,6 @@ def _confirms(fault: LaunchFault) -> str:
     if fault is LaunchFault.ADDRESSES:
         return "free addresses of the group's own subnets at that time"
     return "free instances of the group's reservation or plan in the subnet's zone at that time"
-
-
-def _refs(event: ClusterEvent) -> tuple[str, ...]:
-    return (event.evidence,) if event.evidence else ()
 
 
 def _shown_free(evidence: CapacityEvidence) -> str | None:

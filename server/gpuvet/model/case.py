@@ -63,6 +63,7 @@ class FileKind(StrEnum):
     SLURM_LOG = "slurm log"
     CLUSTER_LOG = "parallelcluster log"
     BOOT_LOG = "boot log"  # cloud-init and lifecycle output
+    PACKAGE_LOG = "package log"  # dpkg, apt, rpm, dnf
     NCCL_LOG = "nccl log"
     JOB_LOG = "job output"
     OTHER_LOG = "other log"

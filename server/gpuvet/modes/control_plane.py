@@ -87,7 +87,7 @@ def read_control_plane(
 
 
 def _trail(case: Case, window: Window) -> Trail:
-    """Return CloudTrail's changes; a table that states an empty look-up stands for a missing one."""
+    """Return CloudTrail's changes; a table that states an empty look-up stands in for it."""
     found = read_trail(case.aws, window)
     is_recorded = any(one.reason is not Reason.NOT_RECORDED for one in found.missed)
     if is_recorded or len(found.missed) < len(found.asked):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpuvet.aws.instances import read_health_events, read_instance_health
 from gpuvet.calculators.branch_change import judge_change
-from gpuvet.calculators.capacity_evidence import values
+from gpuvet.calculators.capacity_evidence import CapacityEvidence, values
 from gpuvet.calculators.change_evidence import ChangeEvidence, is_ours, own_changes
 from gpuvet.calculators.change_words import who
 from gpuvet.case import Case
@@ -52,9 +52,25 @@ def change_evidence(
         records=plane.records,
         facts={node.node: node.facts for node in evidence.nodes},
         host_of={node.node: _names(node.host, node.aliases) for node in scope.nodes},
+        resources=_resources(capacity),
         health_words=tuple(
             words for text in case.transcripts for words in health_words(text.text, text.file)
         ),
+    )
+
+
+def _resources(capacity: CapacityEvidence) -> frozenset[str]:
+    """Return the security groups, route tables and reservations that the cluster uses."""
+    found = capacity.cluster.value if capacity.cluster is not None else None
+    nodes = {node.node for node in capacity.nodes}
+    mine = [one for one in values(capacity.instances) if one.id in nodes]
+    return frozenset(
+        [
+            *(found.security_groups if found is not None else ()),
+            *(group for one in mine for group in one.security_groups),
+            *(one.reservation for one in mine if one.reservation),
+            *(table for one in values(capacity.subnets) for table in one.tables),
+        ]
     )
 
 

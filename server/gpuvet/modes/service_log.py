@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from gpuvet.aws.door import LineSearch, LogLine
 from gpuvet.case import Case
 from gpuvet.case.held_logs import UNATTRIBUTED
+from gpuvet.case.rollouts import kube_rollouts
 from gpuvet.model.bootstrap import ServiceRecord
 from gpuvet.model.capacity import CapacityWarning
 from gpuvet.model.changes import PackageChange, Rollout, ScriptUpgrade
@@ -58,7 +59,7 @@ def read_service_log(
     return ServiceLog(
         records=_ordered(_each(by_stream, read_service_lines, now)),
         packages=tuple(_each(by_stream, read_package_lines, now)),
-        rollouts=tuple(_each(by_stream, read_rollout_lines, now)),
+        rollouts=(*_each(by_stream, read_rollout_lines, now), *kube_rollouts(case.kube)),
         scripts=tuple(
             found for text in case.manifests for found in upgrade_commands(text.text, text.file)
         ),

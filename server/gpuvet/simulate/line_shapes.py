@@ -52,7 +52,7 @@ class Shape:
 class LogReading(NamedTuple):
     """A log and how to read it; `lines` can be walked again and again."""
 
-    open: Callable[[], BinaryIO]
+    opener: Callable[[], BinaryIO]
     form: Form
     start: float | None
     console: bool
@@ -60,7 +60,7 @@ class LogReading(NamedTuple):
     def lines(self) -> Iterator[TimedLine]:
         """Yield local rank 0's lines with their time from the start of the stage."""
         clock, start, now = Clock(self.form), self.start, 0.0
-        with self.open() as log:
+        with self.opener() as log:
             for block in blocks(log):
                 for number, raw in enumerate(block.lines, block.first_line):
                     line = own_line(raw) if self.console else raw

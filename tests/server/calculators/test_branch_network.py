@@ -416,6 +416,32 @@ def test_a_set_up_that_failed_without_the_rule_is_proven() -> None:
     assert status_of(closed()) == (BranchStatus.ROOT_CAUSE, Label.PROVEN)
 
 
+SILENT = "w-{n}:61:61 [0] NCCL WARN NET/OFI Request failed: Unresponsive receiver"
+STATE = (
+    "[PG 0 Rank {n}] Timeout at NCCL work: 1, last enqueued NCCL work: 1, last completed NCCL "
+    "work: %s."
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "proven"),
+    [
+        pytest.param((SILENT,), True, id="no channel, no ring"),
+        pytest.param((EFA[2], SILENT, STATE % "-1"), True, id="no collective ever ended"),
+        pytest.param((EFA[2], SILENT, STATE % "1"), False, id="a collective ended before"),
+        pytest.param((EFA[2], SILENT), False, id="channels, and nothing of collectives"),
+        pytest.param(
+            ("w-{n}:61:61 [0] NCCL INFO Connected all rings", SILENT), False, id="rings stood"
+        ),
+    ],
+)
+def test_no_connection_before_the_first_collective_is_a_failed_set_up(
+    texts: tuple[str, ...], *, proven: bool
+) -> None:
+    found = network_evidence(closed(log=lines(*SELECTED, *texts)))
+    assert one(found, "self_rule_missing").proven_by_rule is proven
+
+
 def test_with_both_rules_open_a_failed_set_up_stays_a_hypothesis() -> None:
     found = network_evidence(closed(groups=envelope((group(),))))
     assert kinds(found) == {"set_up_failed"}

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuvet.simulate.regex_match import matches, witness
 from gpuvet.simulate.regex_shape import (
     can_be_empty,
     group,
     is_numeric,
     literals,
-    matches,
     required_text,
     runaway,
-    witness,
 )
 from gpuvet.simulate.regex_tree import Pattern, read
 

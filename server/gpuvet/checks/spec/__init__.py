@@ -2,15 +2,22 @@
 
 from gpuvet.checks.registry import Check
 from gpuvet.checks.spec import (
+    accelerators,
     container,
     document,
     elastic,
+    environment,
+    fields,
     identity,
     launch,
+    monitor_groups,
     monitor_metrics,
     monitor_patterns,
+    monitor_sight,
     monitor_timing,
     observability,
+    placement,
+    replicas,
     resources,
     run_policy,
 )
@@ -21,19 +28,25 @@ DOCUMENT_CHECKS: tuple[Check[Manifest], ...] = (
     *identity.DOCUMENT_CHECKS,
     *observability.CHECKS,
 )
-FIELD_CHECKS: tuple[Check[JobSpec], ...] = identity.FIELD_CHECKS
+FIELD_CHECKS: tuple[Check[JobSpec], ...] = fields.CHECKS  # also of monitors without their job
 JOB_CHECKS: tuple[Check[JobSpec], ...] = (
     *identity.JOB_CHECKS,
+    *replicas.CHECKS,
     *launch.CHECKS,
+    *accelerators.CHECKS,
     *resources.CHECKS,
+    *placement.CHECKS,
     *container.CHECKS,
+    *environment.CHECKS,
     *run_policy.CHECKS,
     *elastic.CHECKS,
 )
 MONITOR_CHECKS: tuple[Check[JobSpec], ...] = (
     *monitor_patterns.CHECKS,
+    *monitor_groups.CHECKS,
     *monitor_metrics.CHECKS,
     *monitor_timing.CHECKS,
+    *monitor_sight.CHECKS,
 )
 CODES: tuple[str, ...] = tuple(
     sorted(

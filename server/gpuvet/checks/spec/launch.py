@@ -1,133 +1,26 @@
-"""HPJ021 to HPJ039: replicas, processes, and how the workers are started."""
+"""HPJ029 to HPJ039: how the workers are started, and how they end."""
 
 import re
 from collections.abc import Iterator
 
 from gpuvet.checks.registry import Check, Hit
-from gpuvet.checks.spec.pod_facts import gpus, resource_names
+from gpuvet.checks.spec.pod_facts import whole_number
 from gpuvet.model.check import Severity
-from gpuvet.model.job_spec import TEMPLATE, Argument, Field, JobSpec, Launch, Launcher
-from gpuvet.model.yaml_tree import MappingNode
+from gpuvet.model.job_spec import TEMPLATE, Field, JobSpec, Launch, Launcher
 
 AGENT_PORT = 8080  # --server-port's default
+
+
 _NO_EFFECT = ("rdzv_endpoint", "max_restarts", "master_addr")
+
+
 _DEFAULT_GRACE = 30  # Kubernetes' terminationGracePeriodSeconds
+
+
 _DEFAULT_SHUTDOWN = 15  # --shutdown-timeout of agent 1.1; 1.0 documents 30
+
+
 _SAVES_ON_SIGTERM = re.compile(r"signal\s*\(\s*(?:signal\.)?SIGTERM")
-
-
-def no_pods(job: JobSpec) -> Iterator[Hit]:
-    """No replica spec, or none that asks for a pod."""
-    specs = job.spec.at("replicaSpecs")
-    if specs.is_token or isinstance(specs.node, MappingNode):
-        return
-    if not job.replica_sets:
-        yield Hit(specs, "the job has no replicaSpecs")
-    elif job.total_replicas is not None and job.total_replicas <= 0:
-        field = job.replica_sets[0].field.at("replicas")
-        how = "replicas is 0" if field.present else "replicas is missing, which means 0"
-        yield Hit(field, how, fix="set replicas")
-
-
-def repeated_replica_spec(job: JobSpec) -> Iterator[Hit]:
-    """Two replica specs of one name."""
-    seen: set[str] = set()
-    for each in job.replica_sets:
-        name = each.field.at("name").text
-        if name in seen:
-            yield Hit(each.field.at("name"), f"replicaSpec {name!r} stands twice")
-        seen.add(name or "")
-
-
-def bad_process_count(job: JobSpec) -> Iterator[Hit]:
-    """Text that is neither a word torchrun knows nor a number."""
-    field = job.spec.at("nprocPerNode")
-    text = field.text
-    if text is not None and not re.fullmatch(r"auto|cpu|gpu|0*[1-9][0-9]{0,3}", text):
-        yield Hit(field, f"nprocPerNode is {text!r}")
-
-
-def _processes(job: JobSpec) -> int | None:
-    """Return nprocPerNode as a number, quoted or not."""
-    field = job.spec.at("nprocPerNode")
-    text = field.words or ""
-    return int(text) if field.scalar is not None and re.fullmatch(r"[0-9]{1,4}", text) else None
-
-
-def too_many_processes(job: JobSpec) -> Iterator[Hit]:
-    """More processes than GPUs in the pod."""
-    processes = _processes(job)
-    for _, container in job.trainers():
-        count = gpus(container)
-        if (
-            processes
-            and count
-            and processes > count
-            and not resource_names(container, "nvidia.com/mig-")
-        ):
-            yield Hit(
-                job.spec.at("nprocPerNode"),
-                f"{processes} processes on {count} GPUs",
-                fix=f'write "{count}", or ask for {processes} GPUs',
-            )
-
-
-def too_few_processes(job: JobSpec) -> Iterator[Hit]:
-    """Fewer processes than GPUs in the pod."""
-    processes = _processes(job)
-    for _, container in job.trainers():
-        count = gpus(container)
-        if processes and processes < count:
-            yield Hit(
-                job.spec.at("nprocPerNode"),
-                f"{processes} processes on {count} GPUs",
-                fix=f'write "{count}", or ask for {processes} GPUs',
-            )
-
-
-def process_count_disagrees(job: JobSpec) -> Iterator[Hit]:
-    """The command line says another number than the spec."""
-    processes = _processes(job)
-    for _, container in job.trainers():
-        option = container.launch.option("nproc_per_node")
-        given = _number(option)
-        if option and processes and given and given != processes:
-            yield Hit(
-                option.where,
-                f"--nproc-per-node={given}, but nprocPerNode is {processes}",
-                fix="keep one number; in a shell write --nproc-per-node=${NPROC_PER_NODE}",
-            )
-
-
-def _number(option: Argument | None) -> int | None:
-    value = option.value if option else None
-    return int(value) if value and re.fullmatch(r"[0-9]{1,6}", value) else None
-
-
-def node_range(job: JobSpec) -> Iterator[Hit]:
-    """A range of nodes."""
-    for _, container in job.trainers():
-        option = container.launch.option("nnodes")
-        match = re.fullmatch(r"([0-9]+):([0-9]+)", option.value or "") if option else None
-        if option and match and int(match[1]) != int(match[2]):
-            yield Hit(option.where, f"--nnodes={option.value} is a range")
-
-
-def node_count_disagrees(job: JobSpec) -> Iterator[Hit]:
-    """The command line says another number of nodes than the replicas."""
-    total = job.total_replicas
-    if not total or job.elastic.present:
-        return
-    for _, container in job.trainers():
-        option = container.launch.option("nnodes")
-        text = (option.value or "") if option else ""
-        match = re.fullmatch(r"([0-9]+)(?::\1)?", text)
-        if option and match and int(match[1]) != total:
-            yield Hit(
-                option.where,
-                f"--nnodes={text}, but the job asks for {total} pods",
-                fix=f"write {total}, or in a shell --nnodes=${{NNODES}}",
-            )
 
 
 def wrong_launcher(job: JobSpec) -> Iterator[Hit]:
@@ -232,7 +125,7 @@ def no_agent_port(job: JobSpec) -> Iterator[Hit]:
     """Nothing declares the agent's port."""
     for replica_set, container in job.trainers():
         ports = _declared_ports(each.field for each in replica_set.containers)
-        wanted = _number(container.launch.option("server_port")) or AGENT_PORT
+        wanted = whole_number(container.launch.option("server_port")) or AGENT_PORT
         if any(port.integer == wanted or port.is_token for port in ports):
             continue
         if ports and wanted != AGENT_PORT:
@@ -244,7 +137,7 @@ def other_agent_port(job: JobSpec) -> Iterator[Hit]:
     """The agent listens elsewhere than the pod declares."""
     for replica_set, container in job.trainers():
         option = container.launch.option("server_port")
-        port = _number(option)
+        port = whole_number(option)
         declared = {
             each.integer for each in _declared_ports(c.field for c in replica_set.containers)
         }
@@ -290,85 +183,13 @@ def no_time_to_save(job: JobSpec) -> Iterator[Hit]:
             yield Hit(where, "the script saves on SIGTERM, but the agent sends SIGKILL")
         grace_field = replica_set.pod.at("terminationGracePeriodSeconds")
         grace = grace_field.integer if grace_field.present else _DEFAULT_GRACE
-        seconds = _number(timeout) if timeout else (None if is_kill else _DEFAULT_SHUTDOWN)
+        seconds = whole_number(timeout) if timeout else (None if is_kill else _DEFAULT_SHUTDOWN)
         if seconds is not None and grace is not None and seconds >= grace:
             where = timeout.where if timeout else grace_field
             yield Hit(where, f"shutdown timeout {seconds} s, pod's grace period {grace} s")
 
 
 CHECKS = (
-    Check(
-        code="HPJ021",
-        name="no-pods",
-        severity=Severity.ERROR,
-        why="With kubectl a missing replicas is 0: the job starts no pods.",
-        fix="set replicas of a replicaSpec to 1 or more",
-        source="HyperPod CLI model of the CRD",
-        run=no_pods,
-    ),
-    Check(
-        code="HPJ022",
-        name="replica-spec-repeated",
-        severity=Severity.ERROR,
-        why="Pods are named after it and would collide.",
-        fix="rename one",
-        source="inferred from pod names",
-        run=repeated_replica_spec,
-    ),
-    Check(
-        code="HPJ023",
-        name="process-count-unreadable",
-        severity=Severity.ERROR,
-        why="The agent takes auto, cpu, gpu or a positive whole number.",
-        fix='write "auto", "gpu", "cpu" or a number in quotes',
-        source="HyperPod CLI model of the CRD",
-        run=bad_process_count,
-    ),
-    Check(
-        code="HPJ024",
-        name="more-processes-than-gpus",
-        severity=Severity.ERROR,
-        why="Two ranks on one GPU: NCCL refuses to start.",
-        fix="lower nprocPerNode or ask for more GPUs",
-        source="inferred",
-        run=too_many_processes,
-    ),
-    Check(
-        code="HPJ025",
-        name="fewer-processes-than-gpus",
-        severity=Severity.WARNING,
-        why="Paid GPUs stay idle.",
-        fix="raise nprocPerNode",
-        source="inferred",
-        run=too_few_processes,
-    ),
-    Check(
-        code="HPJ026",
-        name="process-counts-disagree",
-        severity=Severity.ERROR,
-        why="The operator and the launcher compute the world size from different numbers.",
-        fix="keep one number",
-        source="elastic agent 1.1; inferred",
-        run=process_count_disagrees,
-    ),
-    Check(
-        code="HPJ027",
-        name="node-range",
-        severity=Severity.ERROR,
-        why="The agent asserts that minimum and maximum are equal and exits, also in elastic jobs.",
-        fix="write one number; the operator restarts elastic jobs at the new size",
-        source="elastic agent 1.1",
-        run=node_range,
-    ),
-    Check(
-        code="HPJ028",
-        name="node-counts-disagree",
-        severity=Severity.WARNING,
-        why="One of the two was edited and the other not; the start may fail.",
-        fix="keep one number",
-        source="elastic agent 1.1; inferred",
-        run=node_count_disagrees,
-    ),
     Check(
         code="HPJ029",
         name="not-hyperpodrun",

@@ -5,19 +5,13 @@ A pattern is compiled here to learn whether Python accepts it; it is never match
 
 import re
 import warnings
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 
 from gpuvet.model.job_spec import Field, JobSpec, Rule
-from gpuvet.simulate.regex_shape import (
-    GAP,
-    after_group,
-    anywhere,
-    before_group,
-    literals,
-    matches,
-    witness,
-)
+from gpuvet.simulate.regex_match import matches, witness
+from gpuvet.simulate.regex_shape import GAP, after_group, anywhere, before_group, literals
 from gpuvet.simulate.regex_tree import MAX_PATTERN, Pattern, read
 
 # A backslash meant for the regex that YAML kept as two: \\d, \\., \\[ ...
@@ -67,6 +61,14 @@ def tree_of(field: Field) -> Pattern | None:
     if text is None or DOUBLED.search(text) or "\b" in text:
         return None
     return _read(text)
+
+
+def patterns(job: JobSpec) -> Iterator[tuple[Rule, Pattern]]:
+    """Yield the rules whose logPattern can be read."""
+    for rule in job.rules:
+        pattern = tree_of(rule.pattern)
+        if pattern is not None:
+            yield rule, pattern
 
 
 def is_complete_metric(rule: Rule) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpuvet.catalog.job_fields import OPERATORS
 from gpuvet.checks.registry import Check, Hit, rewritten
 from gpuvet.checks.spec.monitor_facts import Metric, is_complete_metric, metric_of, tree_of
-from gpuvet.checks.spec.monitor_patterns import catches_words
+from gpuvet.checks.spec.monitor_groups import catches_words
 from gpuvet.model.check import Severity
 from gpuvet.model.job_spec import JobSpec, Rule
 from gpuvet.simulate.regex_shape import anywhere, characters, group

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuvet.checks.spec.instance_types import NodeType, node_types
-from gpuvet.model.job_spec import TEMPLATE, Container, Field, JobSpec, ReplicaSet
+from gpuvet.model.job_spec import TEMPLATE, Argument, Container, Field, JobSpec, ReplicaSet
 
 GPU = "nvidia.com/gpu"
 MIG = "nvidia.com/mig-"
@@ -40,6 +40,7 @@ _UNITS = {
     **{unit: 1000.0 ** (power + 2) for power, unit in enumerate("MGTPE")},
     **{f"{unit}i": 1024.0 ** (power + 1) for power, unit in enumerate("KMGTPE")},
 }
+_MOST = 1e24  # more bytes or cores than anyone has: unreadable
 _OPERATOR_ENV = frozenset({"NNODES", "NPROC_PER_NODE"})  # set by the operator in every container
 
 
@@ -58,7 +59,14 @@ def quantity(field: Field) -> float | None:
         return None
     number, exponent, unit = match.groups()
     factor = _UNITS.get(unit or "")
-    return None if factor is None else float(number + (exponent or "")) * factor
+    amount = float(number + (exponent or "")) * (factor or 0.0)
+    return amount if factor is not None and abs(amount) < _MOST else None
+
+
+def whole_number(option: Argument | None) -> int | None:
+    """Return an option's value if it is a whole number."""
+    value = option.value if option else None
+    return int(value) if value and re.fullmatch(r"[0-9]{1,6}", value) else None
 
 
 def asked(container: Container, resource: str) -> float | None:
@@ -82,6 +90,38 @@ def resource_names(container: Container, *prefixes: str) -> tuple[str, ...]:
         if name.startswith(prefixes)
     ]
     return tuple(dict.fromkeys(names))
+
+
+def amount_field(container: Container, name: str) -> Field:
+    """Return the limit of a resource, else its request."""
+    limit = container.amount("limits", name)
+    return limit if limit.present else container.amount("requests", name)
+
+
+def unequal(container: Container, name: str) -> tuple[Field, str] | None:
+    """Return the fault of an extended resource: request and limit differ, or not whole."""
+    request, limit = container.amount("requests", name), container.amount("limits", name)
+    if request.is_token or limit.is_token:
+        return None
+    if request.present and not limit.present:
+        return request, f"{name}: request {request.words} without a limit"
+    for field in (limit, request):
+        amount = quantity(field)
+        if field.present and (amount is None or amount != int(amount)):
+            return field, f"{name}: {field.words} is not a whole number"
+    if request.present and quantity(request) != quantity(limit):
+        return limit, f"{name}: request {request.words}, limit {limit.words}"
+    return None
+
+
+def unequal_amounts(job: JobSpec, *prefixes: str) -> Iterator[tuple[Field, str]]:
+    """Yield the faults of extended resources with one of these prefixes, MIG aside."""
+    for replica_set in job.replica_sets:
+        for container in replica_set.containers:
+            for name in resource_names(container, *prefixes):
+                fault = unequal(container, name) if not name.startswith(MIG) else None
+                if fault:
+                    yield fault
 
 
 def gpus(container: Container) -> int:
@@ -140,6 +180,14 @@ def instance_type(job: JobSpec, replica_set: ReplicaSet) -> NodeType | None:
     if not names and job.context.instance_type:
         names = {job.context.instance_type}
     return node_types().get(names.pop() or "") if len(names) == 1 else None
+
+
+def typed_trainers(job: JobSpec) -> Iterator[tuple[ReplicaSet, Container, NodeType]]:
+    """Yield the training containers whose instance type is known."""
+    for replica_set, container in job.trainers():
+        kind = instance_type(job, replica_set)
+        if kind is not None:
+            yield replica_set, container, kind
 
 
 def volumes(replica_set: ReplicaSet) -> dict[str, Field]:
