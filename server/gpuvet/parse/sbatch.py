@@ -8,6 +8,7 @@ _OPTION = re.compile(r"^\s*#SBATCH\s+(?P<words>[^#\n]*)", re.MULTILINE)
 _TIME = re.compile(r"(?:--time[= ]|-t\s*)(?P<time>[\d:-]+)")
 _SRUN = re.compile(r"^[^#\n]*\bsrun\b[^\n]*(?:\\\n[^\n]*)*", re.MULTILINE)
 _RESUME = re.compile(r"--auto-resume(?:=|\s+)1\b")
+_APPEND = re.compile(r"--open-mode[= ]append")
 _FORMS = (
     re.compile(r"(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?(?::(?P<s>\d+))?"),
     re.compile(r"(?P<h>\d+):(?P<m>\d+):(?P<s>\d+)"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 from gpuvet.calculators.run_capacity import (
     EARLIEST_BEFORE_END,
@@ -143,7 +144,7 @@ def lacking(view: View, one: Reservation) -> timedelta:
     return timedelta(0) if until is None else view.run.end - until
 
 
-def _offers_unread(name: str, wanted: int, reading: Reading[object] | None) -> Part:
+def _offers_unread(name: str, wanted: int, reading: Reading[Any] | None) -> Part:
     reason = reading.reason if reading is not None else "not asked"
     call = f"DescribeCapacityBlockExtensionOfferings of {name} for {wanted} h"
     return Part(

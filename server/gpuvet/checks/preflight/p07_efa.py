@@ -89,7 +89,7 @@ def _rule(view: View, reading: RuleReading) -> Part:
         )
     if reading.is_open:
         pairs = ", ".join(f"{a} to {b}" if a != b else f"{a} to itself" for a, b in reading.rules)
-        notes = (_NOTE,)
+        notes: tuple[str, ...] = (_NOTE,)
         if reading.is_cross:
             notes = (*notes, f"{way} is open by rules between different groups of each interface")
         why = f"{way} all traffic: {pairs}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from statistics import median
+from typing import Any
 
 from gpuvet.calculators.episodes import Load
 from gpuvet.calculators.fsx_load import family_words
@@ -48,14 +49,14 @@ def no_system(view: View) -> Part:
     )
 
 
-def _unread(envelope: Envelope[object]) -> Part:
+def _unread(envelope: Envelope[Any]) -> Part:
     reason = envelope.reason.value if envelope.reason else envelope.status.value
     operation = f"{envelope.service}:{envelope.operation}"
     return Part(
         CheckStatus.UNVERIFIED,
         "storage",
         f"FSx file systems not read ({reason})",
-        closes_with=f"{operation}",
+        closes_with=operation,
         evidence=(envelope.evidence,),
         unread=True,
     )
@@ -70,9 +71,8 @@ def _lifecycle(seen: Seen) -> Iterator[Part]:
             "loses its data"
         )
     if state == "AVAILABLE":
-        yield Part(
-            CheckStatus.PASS, seen.system.id, f"{seen.system.id} is AVAILABLE", notes=tuple(notes)
-        )
+        why = f"{seen.system.id} is AVAILABLE"
+        yield Part(CheckStatus.PASS, seen.system.id, why, notes=tuple(notes))
     elif state is None:
         yield Part(
             CheckStatus.UNVERIFIED,

@@ -33,7 +33,7 @@ def idle(view: View) -> Iterator[Part]:
         yield Part(CheckStatus.NOT_APPLICABLE, subject, why)
         return
     total = sum((_hours(view, node) for node in view.nodes), NO_HOURS)
-    yield _judged(view, total, subject)
+    yield _judged(total, subject)
 
 
 def _hours(view: View, node: RunNode) -> GpuHours:
@@ -47,7 +47,7 @@ def _hours(view: View, node: RunNode) -> GpuHours:
     return idle_hours(series, gpus, Window(start=start, end=view.now))
 
 
-def _judged(view: View, total: GpuHours, subject: str) -> Part:
+def _judged(total: GpuHours, subject: str) -> Part:
     counts = {
         "idle_gpu_h": round(total.idle, 1),
         "busy_gpu_h": round(total.busy, 1),

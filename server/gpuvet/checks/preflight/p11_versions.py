@@ -156,8 +156,8 @@ P11 = PreflightCheck(
     "P11",
     "software reaches the family's least versions",
     "boot lines, NCCL lines; on HyperPod the image's status",
-    "FAIL: a readable version below the table (P6 families). RISK: nodes with different drivers, or "
-    "a HyperPod image that must be updated. What is not readable is UNVERIFIED, part by part",
+    "FAIL: a readable version below the table (P6 families). RISK: nodes with different drivers, "
+    "or a HyperPod image that must be updated. What is not readable is UNVERIFIED, part by part",
     "DLAMI pages of the instance families",
     versions,
 )

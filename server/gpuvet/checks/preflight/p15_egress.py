@@ -61,8 +61,8 @@ def _group(view: View, name: str, found: SecurityGroup | None) -> Part:
             f"{name} lets all traffic out to {', '.join(sorted(_ANYWHERE & set(wide[0].cidrs)))} "
             f"{beside} the self-reference: HyperPod's guide warns against it with EFA, while "
             "runbooks advise it so that nodes reach AWS endpoints",
-            action=f"give the nodes VPC endpoints or narrower outbound rules before taking the wide "
-            f"rule off {name}",
+            action=f"give the nodes VPC endpoints or narrower outbound rules before taking the "
+            f"wide rule off {name}",
             evidence=view.groups.refs,
         )
     why = f"{name} lets nothing out to anywhere; see P23 for the endpoints the nodes need"

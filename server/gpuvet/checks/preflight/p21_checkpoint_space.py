@@ -83,8 +83,8 @@ P21 = PreflightCheck(
     "P21",
     "checkpoints fit and are written in time",
     "FreeDataStorageCapacity, DescribeFileSystems; checkpoint size as told",
-    "FAIL: less free than checkpoints kept plus one, times 1.2, or writing takes an interval. RISK: "
-    "it takes a quarter of one. NEEDS_INPUT: no size told",
+    "FAIL: less free than checkpoints kept plus one, times 1.2, or writing takes an interval. "
+    "RISK: it takes a quarter of one. NEEDS_INPUT: no size told",
     "FSx for Lustre user guide; factors are ours",
     checkpoint_space,
 )

@@ -69,7 +69,7 @@ def _capacity(view: View, one: Holding, known: dict[str, Subnet]) -> Iterator[Pa
             CheckStatus.FAIL,
             one.subject,
             f"{one.subject} is in {', '.join(sorted(wanted))}, the nodes' subnets in {here}",
-            action=f"give the nodes a subnet in {sorted(wanted)[0]}",
+            action=f"give the nodes a subnet in {min(wanted)}",
             evidence=one.evidence,
         )
 

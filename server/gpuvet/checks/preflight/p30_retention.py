@@ -18,6 +18,7 @@ def retention(view: View) -> Iterator[Part]:
     if not view.retention.is_complete:
         yield unread(view.retention, "log groups")
     need = ceil((view.run.end - view.now) / timedelta(days=1)) + _REVIEW_DAYS
+    refs = view.retention.refs
     for one in rows(view.retention):
         kept = "for ever" if one.days is None else f"{one.days} days"
         told = f"{one.name} keeps lines {kept}; run and review take {need} days"
@@ -28,7 +29,7 @@ def retention(view: View) -> Iterator[Part]:
                 CheckStatus.RISK, one.name, told, counts, action=act, evidence=view.retention.refs
             )
         else:
-            yield Part(CheckStatus.PASS, one.name, told, counts, evidence=view.retention.refs)
+            yield Part(CheckStatus.PASS, one.name, told, counts, evidence=refs)
     if view.retention.is_complete and not rows(view.retention):
         why, closes = "no log group of the nodes was returned", "logs:DescribeLogGroups"
         yield Part(CheckStatus.UNVERIFIED, "log groups", why, closes_with=closes)
