@@ -59,7 +59,7 @@ def gather_network(
         scope: The question as resolved.
         cluster_evidence: The nodes' records and coverage, gathered before.
     """
-    log, missing = _job_lines(case, scope)
+    log, missing = read_job_lines(case, scope)
     view = _attached(case, scope, _view(case, scope, cluster_evidence, log, missing))
     guilty = find_guilty(log, case.flight_dumps, _names(case, view))
     return network_evidence(view, guilty), timeline_network(view), guilty
@@ -72,7 +72,7 @@ def _job_nodes(scope: Scope) -> tuple[CaseNode, ...]:
     return tuple(one for one in nodes if one.accelerator is not Accelerator.NO)
 
 
-def _job_lines(case: Case, scope: Scope) -> tuple[NcclLog, tuple[NotSeen, ...]]:
+def read_job_lines(case: Case, scope: Scope) -> tuple[NcclLog, tuple[NotSeen, ...]]:
     """Return what job output and streams of the nodes say, and what of them was not read."""
     found: list[NcclLog] = []
     missing: list[NotSeen] = []
@@ -211,10 +211,12 @@ def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Envelope[tuple[EfaS
 
 
 def _routes(case: Case, view: NetworkView) -> Envelope[tuple[RouteTable, ...]] | None:
-    """Return the tables of the nodes' subnets; a subnet without its own uses its VPC's main one."""
     subnets = sorted({one.subnet for one in view.attached.values() if one.subnet})
-    if not subnets:
-        return None
+    return read_routes(case, subnets) if subnets else None
+
+
+def read_routes(case: Case, subnets: Sequence[str]) -> Envelope[tuple[RouteTable, ...]]:
+    """Return the tables of these subnets; one without its own uses its VPC's main one."""
     own = read_route_tables(case.aws, subnets)
     covered = {name for table in own.value or () for name in table.subnets}
     rest = [name for name in subnets if name not in covered]

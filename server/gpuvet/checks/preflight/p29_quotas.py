@@ -45,7 +45,7 @@ def _of_type(view: View, kind: str) -> Part:
         return Part(
             CheckStatus.RISK, kind, told, counts, action=act, evidence=view.usage_quotas.refs
         )
-    return Part(CheckStatus.PASS, kind, told, counts, evidence=refs)
+    return Part(CheckStatus.PASS, kind, told, counts, evidence=view.usage_quotas.refs)
 
 
 P29 = PreflightCheck(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpuvet.calculators.poisson import History
 from gpuvet.calculators.storage_inputs import StorageInputs
@@ -110,10 +110,11 @@ class JobFile:
     file: str
     spec: JobSpec | None
     findings: tuple[Finding, ...] = ()
+    text: str = ""
 
 
 def _no(what: str) -> Reading[T]:
-    return Reading[T](what)
+    return Reading(what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ class View:
     nccl: NcclLog = field(default_factory=NcclLog)
     nccl_unread: tuple[str, ...] = ()  # lines that were not read, in words
     services: tuple[ServiceRecord, ...] = ()
-    services_read: Reading[object] = field(
+    services_read: Reading[Any] = field(
         default_factory=lambda: _no("logs of the cluster's services")
     )
     manager_alive: bool | None = None  # clustermgtd wrote in the last hour; None: not known
