@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "server"))
 
-from tests.benchmarks import cold, lines, scan, serve, verdicts  # noqa: E402 - after the package is on the path
+# The package is on the path only now.
+from tests.benchmarks import cold, incident, lines, scan, serve, verdicts  # noqa: E402
 
 
 def main() -> int:
@@ -21,7 +22,7 @@ def main() -> int:
     parser.add_argument(
         "name",
         nargs="?",
-        choices=("scan", "lines", "cold", "serve", "verdicts", "all"),
+        choices=("scan", "lines", "cold", "serve", "incident", "verdicts", "all"),
         default="all",
     )
     parser.add_argument("--gigabytes", type=float, default=0.25, help="size of the scanned log")
@@ -36,6 +37,8 @@ def main() -> int:
         cold.main([str(options.runs)])
     if options.name in {"serve", "all"}:
         serve.run(runs=options.runs)
+    if options.name in {"incident", "all"}:
+        incident.run(runs=options.runs)
     if options.name in {"verdicts", "all"}:
         verdicts.run(runs=options.runs)
     return 0

@@ -204,7 +204,8 @@ def _gaps(
             gaps[-1] = gaps[-1].model_copy(update={"end": hour + HOUR})
         else:
             gaps.append(Gap(start=hour, end=hour + HOUR, state=shown))
-    if gaps and gaps[-1].end + HOUR > horizon:
+    lives_on = any(s is HourState.LIVE for h, s in states.items() if gaps and h >= gaps[-1].end)
+    if gaps and not lives_on and gaps[-1].end + HOUR > horizon:
         note = f"may still be delivery delay: read up to {horizon:%Y-%m-%dT%H:%MZ}"
         gaps[-1] = gaps[-1].model_copy(update={"note": note})
     return tuple(gaps)

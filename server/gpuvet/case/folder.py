@@ -4,7 +4,8 @@ The first pass takes the small files; from them follow the clock and the nodes. 
 streams the logs, whose year-less stamps need the one and whose host names need the other.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from gpuvet.aws.log_store import read_log_store
@@ -26,9 +27,11 @@ from gpuvet.case.tables import HOUR, read_metrics
 from gpuvet.case.take import take_file
 from gpuvet.case.taken import Taken
 from gpuvet.errors import UnreadableCase
-from gpuvet.model.case import CaseHeader, CaseMeta, FileKind, FileStatus
+from gpuvet.model.case import CaseHeader, CaseMeta, CaseNode, FileKind, FileStatus
 from gpuvet.model.evidence import Window
+from gpuvet.parse.wrappers import instance_id
 
+_INSTANCE = re.compile(r"(?<![0-9A-Za-z])i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])")
 _LATEST = "the latest time that a file of the case writes"
 _ASKING = "the time of asking"
 _NOT_GIVEN = "not given"
@@ -53,8 +56,10 @@ def read_folder(container: Container, *, question: str | None, now: datetime | N
     meta = _meta(container, taken, question, now)
     first = _assembled(meta, taken, ())
     found = nodes(first)
-    names = {alias: node.node for node in found for alias in (node.node, *node.aliases)}
-    only = found[0].node if len(found) == 1 else None
+    names = _names(found)
+    _use_one_name(taken, names)
+    present = {names[node.node] for node in found}
+    only = present.pop() if len(present) == 1 else None
     for text in taken.texts:
         if text.kind in SMI_KINDS:
             owner = owner_of(text.file, names) or only
@@ -63,6 +68,33 @@ def read_folder(container: Container, *, question: str | None, now: datetime | N
     meta = _with_clock_of_logs(meta, logs)
     _require_something(container, taken)
     return _assembled(meta, taken, logs)
+
+
+def _names(found: Sequence[CaseNode]) -> dict[str, str]:
+    """Return the node of every name. A host name that is another node's alias is that node."""
+    names = {node.node: node.node for node in found}
+    for node in found:
+        for alias in node.aliases:
+            is_own = names.get(alias, alias) == alias
+            if is_own and (alias not in names or instance_id(alias) is None):
+                names[alias] = node.node
+    return names
+
+
+def _use_one_name(taken: Taken, names: Mapping[str, str]) -> None:
+    """Bring counts, lines and readings that name a node by its host under the node's id."""
+
+    def renamed(name: str) -> dict[str, str]:
+        return {"node": names.get(name, name)}
+
+    taken.counts = [one.model_copy(update=renamed(one.node)) for one in taken.counts]
+    taken.lines = [one.model_copy(update=renamed(one.node)) for one in taken.lines]
+    taken.facts = [
+        facts.model_copy(
+            update={"nodes": tuple(one.model_copy(update=renamed(one.node)) for one in facts.nodes)}
+        )
+        for facts in taken.facts
+    ]
 
 
 def _second_pass(
@@ -89,7 +121,7 @@ def _second_pass(
             scanner,
             names=names,
             only=None if kind is FileKind.CLUSTER_LOG else only,  # the head node writes those
-            limit=container.limits.document_bytes,
+            limits=container.limits,
         )
         taken.reports[file.path] = read.report
         if read.facts is not None:
@@ -131,6 +163,7 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         notes=tuple(taken.notes),
         searches=tuple(taken.searches),
         job_logs=tuple(text for text in taken.texts if text.kind in JOB_KINDS),
+        service_logs=tuple(log.text for log in logs if log.text is not None),
         manifests=tuple(text for text in taken.texts if text.kind in MANIFEST_KINDS),
         transcripts=tuple(text for text in taken.texts if text.kind in SMI_KINDS),
         metrics=tuple(
@@ -138,8 +171,27 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         ),
         replies=tuple(taken.replies),
         kube=tuple(taken.kube),
-        named=tuple((one.node, one.stream) for one in streams if one.node != UNATTRIBUTED),
+        flight_dumps=tuple(taken.flight_dumps),
+        named=(
+            *((one.node, one.stream) for one in streams if one.node != UNATTRIBUTED),
+            *_named_by_the_manager(taken, logs),
+        ),
     )
+
+
+# Replies that list the nodes of a cluster.
+_LISTINGS = frozenset({"ec2:DescribeInstances", "sagemaker:ListClusterNodes"})
+_MANAGERS = frozenset({FileKind.CLUSTER_LOG, FileKind.SLURM_LOG})
+
+
+def _named_by_the_manager(taken: Taken, logs: Sequence[PutOff]) -> Iterator[tuple[str, str]]:
+    """Yield the instances that a cluster manager's log names, where no reply lists the nodes."""
+    if any(reply.operation in _LISTINGS for reply in taken.replies):
+        return
+    for log in logs:
+        if log.kind in _MANAGERS and log.text is not None:
+            for node in dict.fromkeys(_INSTANCE.findall(log.text.text)):
+                yield node, log.path
 
 
 def _stores(taken: Taken, meta: CaseMeta) -> StoreAnswers:

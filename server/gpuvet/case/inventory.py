@@ -10,25 +10,30 @@ from gpuvet.aws.timestamps import as_datetime
 from gpuvet.case.case import Case
 from gpuvet.case.cluster_facts import CLUSTER_TAG
 from gpuvet.case.held_logs import UNATTRIBUTED
+from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.case import Accelerator, CaseNode, NodeReading
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.untyped import object_at, objects_at, text_at
 
 Json = Mapping[str, Any]
 
-# EC2 families with GPUs (p, g, gr) or Neuron devices (trn, inf); their numbers go on growing.
+# For types the catalog lacks: families with GPUs (p, g, gr) or Neuron devices (trn, inf).
 _ACCELERATED = re.compile(r"(?:ml\.)?(?:p\d|g\d|gr\d|trn\d|inf\d)[\w-]*\.")
 _TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _GONE = frozenset({"terminated", "shutting-down"})
 
 
-def nodes(case: Case) -> tuple[CaseNode, ...]:
+def nodes(case: Case, named: Sequence[tuple[str, str]] = ()) -> tuple[CaseNode, ...]:
     """Return every node that a reply, a table, an object or a log of the case names, sorted.
 
     A recorded account is asked through its door, as a live one would be.
+
+    Args:
+        case: Where the evidence comes from.
+        named: Further nodes that lines name, each with the stream it stands in.
     """
     seen: dict[str, CaseNode] = {}
-    for found in _everywhere(case):
+    for found in (*_everywhere(case), *(CaseNode(node=n, known_from=(s,)) for n, s in named)):
         before = seen.get(found.node)
         seen[found.node] = found if before is None else _joined(before, found)
     default, types = case.meta.orchestrator, _types(case)
@@ -181,7 +186,10 @@ def _finished(node: CaseNode, default: Orchestrator, types: Mapping[str | None, 
     kind = node.instance_type or types.get(node.instance_group) or types.get(None)
     accelerator = node.accelerator
     if kind is not None:
+        listed = instance_type(kind)
         is_one = _ACCELERATED.match(kind) is not None
+        if listed is not None:
+            is_one = listed.gpus + listed.neuron_devices > 0
         accelerator = Accelerator.YES if is_one else Accelerator.NO
     own = node.orchestrator if node.orchestrator is not Orchestrator.UNKNOWN else default
     update = {"instance_type": kind, "accelerator": accelerator, "orchestrator": own}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import IO
+from typing import Protocol
 
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.parse.scan_needles import hits
@@ -40,6 +40,14 @@ _JSON_TIME = re.compile(
     rb'"(?:__REALTIME_TIMESTAMP|_SOURCE_REALTIME_TIMESTAMP)"\s*:\s*"?(\d{16})"?'
     rb'|"(?:timestamp|ts|time|@timestamp|datetime)"\s*:\s*"([\dT:.Z+-]{19,35})"'
 )
+
+
+class Blocks(Protocol):
+    """Bytes that are read in blocks."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most so many bytes; none at the end."""
+        ...
 
 
 @dataclass
@@ -102,7 +110,7 @@ class LogScanner:
         self._reference = reference
         self._hours: dict[bytes, datetime | None] = {}
 
-    def scan(self, stream: IO[bytes]) -> FileScan:
+    def scan(self, stream: Blocks) -> FileScan:
         """Return what a file says, in one pass."""
         found = FileScan()
         kept = _Kept()
@@ -195,7 +203,7 @@ def _floor(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-def _blocks(stream: IO[bytes], found: FileScan) -> Iterator[bytes]:
+def _blocks(stream: Blocks, found: FileScan) -> Iterator[bytes]:
     """Yield blocks of whole lines; a line beyond the longest is cut, and counted."""
     rest = b""
     is_over = False  # inside a line that was cut already

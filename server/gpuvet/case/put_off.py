@@ -10,16 +10,25 @@ from typing import IO, NamedTuple
 from gpuvet.aws.door import LogLine
 from gpuvet.aws.stream_names import holds_name
 from gpuvet.aws.timestamps import as_datetime
-from gpuvet.case.content import Content
+from gpuvet.case.content import Content, Limits
 from gpuvet.case.documents import decode
 from gpuvet.case.held_logs import UNATTRIBUTED
-from gpuvet.case.log_scan import FileScan, LogScanner, NodeScan
-from gpuvet.model.case import FileKind, FileReport, FileStatus, NodeReading, OperatorFacts
+from gpuvet.case.log_scan import Blocks, FileScan, LogScanner, NodeScan
+from gpuvet.case.recognise import SERVICE_KINDS
+from gpuvet.model.case import (
+    FileKind,
+    FileReport,
+    FileStatus,
+    NodeReading,
+    OperatorFacts,
+    TextFile,
+)
 from gpuvet.model.cluster import NodeFacts
 from gpuvet.model.coverage import HourCount, Shipper, StreamCounts
 from gpuvet.model.evidence import Reason, Status, evidence_id
 from gpuvet.parse.nvidia_smi import parse_nvidia_smi
 from gpuvet.parse.shipper import shipper_of
+from gpuvet.parse.untrusted import mask
 from gpuvet.parse.wrappers import instance_id
 
 _LONGEST_SMI = 2 * 1024 * 1024
@@ -30,6 +39,7 @@ _SHIPPERS = {
     FileKind.SLURM_LOG: Shipper.SERVICE,
     FileKind.CLUSTER_LOG: Shipper.SERVICE,
     FileKind.BOOT_LOG: Shipper.SERVICE,
+    FileKind.PACKAGE_LOG: Shipper.SERVICE,
     FileKind.SHIPPER_LOG: Shipper.SERVICE,
 }
 
@@ -53,6 +63,33 @@ class PutOff(NamedTuple):
     report: FileReport
     logs: tuple[NodeLog, ...]
     facts: OperatorFacts | None = None
+    text: TextFile | None = None  # of services, whose words matter beside their lines per hour
+
+
+class _Words:
+    """A stream that keeps its beginning and its end while it is read."""
+
+    def __init__(self, stream: Blocks, limit: int) -> None:
+        self._stream = stream
+        self._half = limit // 2
+        self._size = 0
+        self._head = self._tail = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Read on."""
+        block = self._stream.read(size)
+        self._size += len(block)
+        room = self._half - len(self._head)
+        self._head += block[: max(0, room)]
+        self._tail = (self._tail + block[max(0, room) :])[-self._half :]
+        return block
+
+    def text_file(self, path: str, kind: FileKind, node: str | None) -> TextFile:
+        """Return what was kept as text; a mark stands where the middle is left out."""
+        is_cut = self._size > len(self._head) + len(self._tail)
+        mark = "\n[… the middle is left out …]\n" if is_cut else ""
+        text = mask(decode(self._head) + mark + decode(self._tail))
+        return TextFile(file=path, kind=kind, text=text, node=node, cut=is_cut)
 
 
 def read_put_off(
@@ -63,7 +100,7 @@ def read_put_off(
     *,
     names: Mapping[str, str],
     only: str | None,
-    limit: int,
+    limits: Limits,
 ) -> PutOff:
     """Return what a log file says, node by node.
 
@@ -74,10 +111,11 @@ def read_put_off(
         scanner: Knows the clock.
         names: Host name or other alias to node.
         only: The only node of the case, where there is just one.
-        limit: Bytes of a bug report that are read.
+        limits: How much of a bug report is read, and of a service's log kept as text.
     """
-    stream, smi = _opened(kind, content, limit)
-    scan = scanner.scan(stream)
+    stream, smi = _opened(kind, content, limits)
+    words = _Words(stream, limits.text_bytes)
+    scan = scanner.scan(words)
     owner = owner_of(path, names) or only
     parts = _by_node(scan, owner, names)
     problem = _problem(scan, content)
@@ -98,20 +136,22 @@ def read_put_off(
         nodes=tuple(one.node for one in logs),
     )
     facts = smi_facts(smi, path, owner) if smi else None
-    return PutOff(path, kind, report, logs, facts)
+    is_kept = kind in SERVICE_KINDS
+    text = words.text_file(path, kind, owner) if is_kept else None
+    return PutOff(path, kind, report, logs, facts, text)
 
 
-def _opened(kind: FileKind, content: Content, limit: int) -> tuple[IO[bytes], str]:
+def _opened(kind: FileKind, content: Content, limits: Limits) -> tuple[IO[bytes], str]:
     """Return a file's lines, and of a bug report also what it holds of nvidia-smi."""
     stream = io.BufferedReader(content, 256 * 1024)
     if kind is not FileKind.BUG_REPORT:
         return stream, ""
-    data = stream.read(limit)
+    data = stream.read(limits.document_bytes)
     begin = data.find(b"NVSMI LOG")
     end = data.find(b"\n____", begin)
     section = data[begin : end if end > begin else begin + _LONGEST_SMI] if begin >= 0 else b""
     if stream.read(1):
-        content.problem = content.problem or f"longer than {limit} bytes"
+        content.problem = content.problem or f"longer than {limits.document_bytes} bytes"
     return io.BytesIO(data), decode(section[:_LONGEST_SMI])
 
 

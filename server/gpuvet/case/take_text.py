@@ -28,9 +28,9 @@ def take_text(path: str, head: Head, taken: Taken, limits: Limits) -> None:
     """Take a text file that is no JSON document; logs are put off to the second pass."""
     is_whole = not head.rest.peek(1)
     kind = recognise_text(head.text, is_whole=is_whole)
-    at = parse_time(head.text, _NO_REFERENCE) if is_whole and len(head.text) < 64 else None
+    at = _clock(head.text) if is_whole and len(head.text) < 64 else None
     if at is not None:
-        taken.clock = at.at
+        taken.clock = at
         report(taken, path, FileKind.CLOCK, FileStatus.READ, records=1, size=len(head.data))
         return
     _note_times(head.text, taken)
@@ -53,6 +53,14 @@ def take_text(path: str, head: Head, taken: Taken, limits: Limits) -> None:
         records=records,
         size=head.content.size,
     )
+
+
+def _clock(text: str) -> datetime | None:
+    """Return the time that is all of a text, whole or without seconds; a number alone is none."""
+    if text.strip().isdigit():
+        return None
+    stamp = parse_time(text, _NO_REFERENCE)
+    return stamp.at if stamp is not None else as_datetime(text)
 
 
 def _kube_kind(kind: FileKind, path: str, taken: Taken) -> FileKind:

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from gpuvet.aws.stream_names import holds_name
 from gpuvet.case.case import Case
+from gpuvet.case.inventory import nodes
 from gpuvet.model.case import CaseForm, FileKind, FileStatus, LogSearch
-from gpuvet.parse.wrappers import instance_id
 
 _KERNEL_KINDS = frozenset({FileKind.KERNEL_LOG, FileKind.JOURNAL, FileKind.BUG_REPORT})
 
@@ -36,11 +37,12 @@ def xid_sight(case: Case, node: str) -> XidSight:
         and report.status is FileStatus.READ
         and node in report.nodes
     )
+    names = next((one.aliases for one in nodes(case) if one.node == node), ())
     searches = (
         search
         for search in case.searches
         if search.is_for_xids
         and search.status.is_complete
-        and any(instance_id(stream) == node for stream in search.streams)
+        and any(holds_name(stream, name) for stream in search.streams for name in (node, *names))
     )
     return XidSight(tuple(sorted(logs)), tuple(searches))

@@ -32,7 +32,13 @@ _CLOCK = re.compile(
 )
 _NO_ZONE = rb"(?! ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))"
 _MINUTES = rb"[0-5]\d:[0-5]\d"  # a leap second's :60 is looked at by itself
-_OTHER_STARTS = re.compile(rb"\n(?=[0-9A-Z\[{<])")  # lines that may carry a time or an uptime
+# What a line starts with that may carry a time or an uptime; all others certainly carry none.
+_MAY_START_TIME = (
+    rb"[0-9\[{<]|[IWEF]\d|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+    rb"|Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ ,]"
+)
+_STARTS = re.compile(_MAY_START_TIME)
+_NEXT_START = re.compile(rb"\n(?=" + _MAY_START_TIME + rb")")
 
 
 class LineTime(NamedTuple):
@@ -156,15 +162,11 @@ def line_time(
         return _json_time(line, reference, patterns, with_journal)
     if _UPTIME.match(line):
         return LineTime(None, uptime_only=True, misfit=_pattern(patterns, _UPTIME.pattern))
-    if not line or not _may_start_time(line[0]):
-        return LineTime(None, misfit=_OTHER_STARTS)
+    if _STARTS.match(line) is None:
+        return LineTime(None, misfit=_NEXT_START)
     lead = _LEAD.match(line)
     start = lead.end() if lead else 0
     return _stamped(line, start, reference, patterns)
-
-
-def _may_start_time(first: int) -> bool:
-    return 48 <= first <= 57 or 65 <= first <= 90 or first in b"[{<"
 
 
 def _stamped(
@@ -216,18 +218,25 @@ def _same_hour(
     match = _CLOCK.fullmatch(text)
     if match is None or len(lead) > _LONGEST_LEAD or b"\n" in lead:
         return None
+    fraction = _same_fraction(match["fraction"])
+    guard = b"" if match["after"] else _NO_ZONE
+    whole = re.escape(lead + match["before"]) + _MINUTES + fraction + re.escape(match["after"])
+    whole += guard + rb"(?![\w:])"
+    if whole not in patterns and not _is_one_hour(match, stamp, reference):
+        return None
+    return _pattern(patterns, whole)
+
+
+def _is_one_hour(match: re.Match[bytes], stamp: Stamp, reference: datetime) -> bool:
+    """Say whether every minute of the hour as printed lies in one hour of UTC and one year."""
     first, last = (
         stamp_at((match["before"] + edge + match["after"]).decode("latin-1"), 0, reference)
         for edge in (b"00:00", b"59:59")
     )
     if first is None or last is None or last[0].at - first[0].at >= timedelta(hours=1):
-        return None
-    if first[0].at.minute or first[0].at.hour != stamp.at.hour:
-        return None  # a zone of half an hour: its hours are not ours
-    guard = b"" if match["after"] else _NO_ZONE
-    minutes = _MINUTES + _same_fraction(match["fraction"])
-    whole = re.escape(lead + match["before"]) + minutes + re.escape(match["after"])
-    return _pattern(patterns, whole + guard + rb"(?![\w:])")
+        return False
+    # A zone of half an hour has hours that are not ours.
+    return first[0].at.minute == 0 and first[0].at.hour == stamp.at.hour
 
 
 def _same_fraction(fraction: bytes | None) -> bytes:

@@ -5,7 +5,6 @@ drops all but a few letters of the block, and only where the letters of a needle
 sieve is the block itself searched for it.
 """
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,7 +39,6 @@ def sieved(text: bytes) -> bytes:
 
 
 _SIEVED = tuple((needle, sieved(needle)) for needle in RARE)
-_ANY_SIEVED = re.compile(b"|".join(sorted({kept for _, kept in _SIEVED})))
 
 
 def hits(block: bytes) -> list[Hit]:
@@ -55,8 +53,6 @@ def hits(block: bytes) -> list[Hit]:
 def _possible(block: bytes) -> list[bytes]:
     """Return the rare needles that may stand in a block; the others certainly do not."""
     left = sieved(block)
-    if _ANY_SIEVED.search(left) is None:
-        return []
     return [needle for needle, kept in _SIEVED if kept in left]
 
 

@@ -32,7 +32,8 @@ def environment(*, plain: bool = False) -> Environment:
         cell=words.plain if plain else words.cell,
         some=words.some,
     )
-    env.globals.update(span=words.span, counted=words.counted)
+    shared: dict[str, object] = {"span": words.span, "counted": words.counted}
+    env.globals.update(shared)  # pyright: ignore[reportArgumentType, reportCallIssue]  (its own defaults narrow the type)
     return env
 
 

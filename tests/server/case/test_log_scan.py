@@ -101,3 +101,14 @@ def test_a_case_without_a_clock_ends_with_its_last_line(tmp_path: Path) -> None:
     write(tmp_path, "messages", *lines)
     case = load_case(tmp_path)
     assert case.meta.now == datetime(2026, 3, 2, 10, tzinfo=UTC)
+
+
+def test_of_a_long_service_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
+    line = "[2026/03/14 09:02:11] [ info] [input] line {}"
+    write(tmp_path, "agent.log", *(line.format(n) for n in range(60_000)))
+    (text,) = load_case(tmp_path).service_logs
+    assert text.cut
+    assert len(text.text) < 1_100_000
+    assert text.text.startswith(line.format(0))
+    assert text.text.endswith(line.format(59_999))
+    assert "the middle is left out" in text.text

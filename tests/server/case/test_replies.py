@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuvet.case import Case, load_case, nodes
+from gpuvet.case import Case, load_case, nodes, xid_sight
 from gpuvet.model.case import Accelerator, FileKind, FileStatus
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.evidence import Reason, Status
@@ -239,3 +239,33 @@ def test_one_node_read_twice_is_one_reading(tmp_path: Path) -> None:
     assert (reading.instance_type, reading.host) == ("p5.48xlarge", "h")
     assert (reading.facts.gpus_seen, reading.facts.status) == (7, "Running")
     assert reading.files == ("a.json", "b.json")
+
+
+def test_a_node_named_by_its_host_is_the_instance_that_has_that_host(tmp_path: Path) -> None:
+    host = "ip-10-1-2-3.us-west-2.compute.internal"
+    bins: dict[str, Any] = {
+        "group": "/g/kernel",
+        "window_utc": ["2026-03-02T02:00Z", "2026-03-02T03:00Z"],
+        "bins": [{"node": host, "stream": f"{host}-host.messages", "hourly_counts": {}}],
+    }
+    search: dict[str, Any] = {"query": "NVRM: Xid", "rows": [], "status": "Complete"}
+    case = case_of(
+        tmp_path,
+        bins=bins,
+        instances={"Instances": [{"InstanceId": NODE, "PrivateDnsName": host}]},
+        node={"apiVersion": "v1", "kind": "Node", "metadata": {"name": host}, "status": {"x": 1}},
+        search={**search, "streams": [f"{host}-host.messages"]},
+    )
+    (node,) = nodes(case)
+    assert (node.node, node.host) == (NODE, "ip-10-1-2-3")
+    assert case.facts.of(NODE) is not None
+    assert [name for name, _ in case.named] == [NODE]
+    assert xid_sight(case, NODE).can_say_none
+
+
+@pytest.mark.parametrize("text", ["2026-03-18T09:00:00Z\n", "2026-03-18T09:00Z"])
+def test_a_time_alone_is_the_clock_of_the_case(text: str, tmp_path: Path) -> None:
+    (tmp_path / "now.txt").write_text(text, encoding="utf-8")
+    case = load_case(tmp_path)
+    assert case.meta.now is not None
+    assert (case.meta.now.hour, case.files[0].kind) == (9, FileKind.CLOCK)

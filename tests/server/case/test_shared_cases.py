@@ -338,3 +338,16 @@ def test_a_folder_of_inputs_alone_and_a_single_log_are_cases_too() -> None:
     assert case.meta.form is CaseForm.FILE
     assert case.meta.now_source == "the latest time that a file of the case writes"
     assert len(nodes(case)) == 4
+
+
+def test_a_cluster_managers_log_names_nodes_where_nothing_lists_them() -> None:
+    case = field("04")
+    assert {node.node for node in nodes(case)} == {"i-04b2008d490839cb1", "i-09aadaf7c3691565e"}
+    listed = {one.kind for one in case.service_logs}
+    assert listed == {FileKind.CLUSTER_LOG, FileKind.BOOT_LOG}
+    assert "Placing bootstrap failure partitions to INACTIVE" in case.service_logs[1].text
+
+
+def test_a_log_agents_own_words_are_kept() -> None:
+    texts = [one.text for one in field("12").service_logs]
+    assert any("tail.0 paused" in text for text in texts)

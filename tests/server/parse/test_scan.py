@@ -184,7 +184,23 @@ STAMPS = st.one_of(
     st.builds("[Tue Mar 10 {:02}:02:03 2026]".format, st.integers(0, 23)),
     st.builds("[{:5}.000001]".format, st.integers(0, 99999)),
     st.builds("<30>Mar 10 {:02}:00:00".format, st.integers(0, 23)),
-    st.sampled_from(("", " ", "  at frame", "Traceback", "é", "\x00", "{", "[", "0")),
+    st.sampled_from(
+        (
+            "",
+            " ",
+            "  at frame",
+            "Traceback",
+            "Mar",
+            "Sunday",
+            "E0310",
+            "INFO",
+            "é",
+            "\x00",
+            "{",
+            "[",
+            "0",
+        )
+    ),
 )
 SECONDS = st.integers(1_773_100_000, 1_773_130_000)
 JSON = st.one_of(

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def connected(case: Path = V01, era: Era = "auto") -> AsyncIterator[Client]:
+async def connected(case: Path = V01, era: Era = "auto") -> AsyncGenerator[Client]:
     async with Client(build_server(CaseJudge(case)), mode=era) as client:
         yield client
 
