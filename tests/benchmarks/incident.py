@@ -91,9 +91,7 @@ print(json.dumps({
 
 def run(*, runs: int) -> None:
     """Measure and print."""
-    say(
-        f"{'nodes':>6} {'seconds':>9} {'ms a node':>10} {'MiB':>7} {'JSON kB':>9} {'Markdown':>9} words"
-    )
+    say(" nodes   seconds  ms a node     MiB   JSON kB  Markdown words")
     with tempfile.TemporaryDirectory() as folder:
         for nodes in SIZES:
             path = Path(folder) / f"{nodes}.json"

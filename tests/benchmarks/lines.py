@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from functools import partial
 
 from benchmarks.measure import interleaved, report, say
-
 from gpuvet.parse.kernel_log import parse_lines
 
 REFERENCE = datetime(2026, 5, 1, tzinfo=UTC)

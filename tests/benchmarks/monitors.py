@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "server"), str(ROOT)]
 
 from benchmarks.measure import say  # noqa: E402  (as above)
-
 from gpuvet.simulate.guard import run_rules  # noqa: E402  (after the package is on the path)
 from gpuvet.simulate.rule import RuleSpec  # noqa: E402  (as above)
 
@@ -163,7 +162,7 @@ def _fresh(code: str, argument: str) -> None:
 
 def proposals(count: int) -> None:
     """Propose monitors for generated logs; each has to pass, stay quiet and catch its faults."""
-    from tests.training_logs import FAULTS, training_log  # noqa: PLC0415  (as above)
+    from training_logs import FAULTS, training_log  # noqa: PLC0415  (as above)
 
     from gpuvet.model.check import Severity  # noqa: PLC0415  (only this part needs them)
     from gpuvet.modes.spec import check_text  # noqa: PLC0415  (as above)

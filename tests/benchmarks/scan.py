@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.measure import interleaved, peak_rss_mib, report, say
-
 from gpuvet.parse.scan import scan
 
 REFERENCE = datetime(2026, 3, 20, tzinfo=UTC)
