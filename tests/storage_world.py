@@ -1,6 +1,7 @@
 """Builders of storage evidence for tests: a small cluster whose file system can be made busy."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from gpuvet.calculators.fsx_link import Placement
@@ -176,5 +177,4 @@ def world(
 
 
 def replaced(inputs: StorageInputs, **changes: object) -> StorageInputs:
-    fields = {name: getattr(inputs, name) for name in StorageInputs.__slots__}
-    return StorageInputs(**(fields | changes))  # type: ignore[arg-type]  # names checked by it
+    return replace(inputs, **changes)  # type: ignore[arg-type]  # fields of it, by their names

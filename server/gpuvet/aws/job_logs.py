@@ -17,10 +17,15 @@ from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.untyped import is_array, objects_at, text_at
 from gpuvet.parse.wrappers import instance_id
 
-# What people name the group of a job after, besides the cluster.
-USUAL_NAMES = ("train", "job")
+# A job's name in a question: "Job nova on …", "our job llm-7b failed".
+_NAMED_JOB = re.compile(
+    r"\bjob\s+[\"'`]?(?P<name>[a-z][\w.-]{3,62})[\"'`]?"
+    r"(?=\s+(?:on|in|at|ran|runs|was|is|has|slowed|failed|hung|hangs|crashed|died)\b)",
+    re.IGNORECASE,
+)
+_NO_NAMES = frozenset({"that", "this", "which", "there", "also", "still", "then"})
 _OF_A_SERVICE = re.compile(r"/aws/(?!containerinsights/[^/]+/application$)")
-_MOST_GROUPS = 50  # ours
+_MOST_GROUPS = 20  # ours
 
 
 class _Part(NamedTuple):
@@ -28,13 +33,19 @@ class _Part(NamedTuple):
     reason: Reason | None
 
 
-def job_group_names(cluster: str | None) -> tuple[str, ...]:
-    """Return the substrings to look for: the cluster, what its name begins with, usual names."""
-    if cluster is None:
-        return USUAL_NAMES
-    head = re.split(r"[-_.]", cluster)[0]
-    own = [cluster, head] if len(head) >= 4 else [cluster]
-    return tuple(dict.fromkeys([*own, *USUAL_NAMES]))
+def job_group_names(cluster: str | None, question: str | None = None) -> tuple[str, ...]:
+    """Return the substrings of the job's group: cluster, how its name begins, the job's name.
+
+    Only names that tie a group to this job: another job's steps would be another job's slowdown.
+    """
+    names: list[str] = []
+    if cluster is not None:
+        head = re.split(r"[-_.]", cluster)[0]
+        names += [cluster, head] if len(head) >= 4 else [cluster]
+    found = _NAMED_JOB.search(question or "")
+    if found is not None and found["name"].lower() not in _NO_NAMES:
+        names.append(found["name"])
+    return tuple(dict.fromkeys(names))
 
 
 def read_job_lines(

@@ -133,7 +133,8 @@ def _silent(
     named = {rank for one in lines for rank in one.missing_ranks}
     if named:
         return tuple(sorted(named))
-    heard = set(reporters) | {dump.rank for dump in dumps if dump.rank is not None}
+    heard = {*reporters, *(one.rank for one in lines if one.rank is not None)}
+    heard |= {dump.rank for dump in dumps if dump.rank is not None}
     if world is None or not heard or world > 10_000_000:
         return ()
     if world - len(heard) > max(1, int(world * _FEW)):
@@ -173,23 +174,34 @@ def _by_address(address: str | None, own: Mapping[str, str | None], names: Names
 
 def _places(log: NcclLog, names: Names) -> dict[int, RankPlace]:
     """Return where each rank runs; the largest communicator is the job."""
-    found: dict[int, RankPlace] = {}
-    ordered = sorted(log.places, key=lambda one: (one.world_size or 0, repr(one)))
-    for one in ordered:
-        found[one.rank] = one
-    for line in log.watchdog:
-        if line.rank is None:
-            continue
-        old = found.get(line.rank) or RankPlace(rank=line.rank)
-        found[line.rank] = old.model_copy(
-            update={
-                "local_rank": old.local_rank if old.local_rank is not None else line.local_rank,
-                "host": old.host or line.host,
-                "pod": old.pod or line.pod,
-                "node": old.node or line.node or None,
-            }
+    told = [
+        RankPlace(
+            rank=line.rank,
+            local_rank=line.local_rank,
+            host=line.host,
+            pod=line.pod,
+            node=line.node or None,
         )
+        for line in log.watchdog
+        if line.rank is not None
+    ]
+    ordered = sorted((*log.places, *told), key=lambda one: (-(one.world_size or 0), repr(one)))
+    found: dict[int, RankPlace] = {}
+    for one in ordered:
+        found[one.rank] = _filled(found.get(one.rank), one)
     return {rank: _located(one, names) for rank, one in found.items()}
+
+
+def _filled(known: RankPlace | None, other: RankPlace) -> RankPlace:
+    """Return a place with what it lacks taken from another line about the same rank."""
+    if known is None:
+        return other
+    missing = {
+        name: value
+        for name in RankPlace.model_fields
+        if getattr(known, name) is None and (value := getattr(other, name)) is not None
+    }
+    return known.model_copy(update=missing) if missing else known
 
 
 def _located(place: RankPlace, names: Names) -> RankPlace:

@@ -20,7 +20,7 @@ from gpuvet.calculators.security_groups import Direction, RuleReading, read_dire
 from gpuvet.model.cause import Branch, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason
-from gpuvet.model.network import NcclError, PodRequest, RuleChange, Transport
+from gpuvet.model.network import NcclError, NcclLine, PodRequest, RuleChange, Transport
 from gpuvet.parse.pod_requests import EFA_RESOURCE
 
 _GONE = frozenset({"terminated", "shutting-down"})
@@ -37,10 +37,10 @@ def setup_layer(view: NetworkView, run: Run | None) -> Layer:
         return Layer(clean="no connection over EFA is needed")
     readings = tuple(rule_readings(view))
     closed = tuple(one for one in readings if one.is_open is False)
-    failed = set_up_failed(run) if run else ()
+    failed = set_up_failed(run, _completed(view)) if run else ()
     signals = (
-        *_rule_signals(view, run, closed),
-        *_failed_unexplained(run, closed),
+        *_rule_signals(view, run, closed, failed),
+        *_failed_unexplained(failed, closed),
         *_width_signals(view, run),
         *_zone_signals(view, failed=bool(failed)),
         *_request_signals(view, run),
@@ -81,12 +81,20 @@ def carried_groups(view: NetworkView) -> frozenset[frozenset[str]]:
     return frozenset((*sets, *(named or [frozenset(ids) for _, ids in planned])))
 
 
+def _completed(view: NetworkView) -> int | None:
+    """Return the last collective that any rank calls completed, or None where none is told."""
+    told = [one.last_completed for one in view.log.watchdog if one.last_completed is not None]
+    return max(told, default=None)
+
+
 def _rule_signals(
-    view: NetworkView, run: Run | None, closed: Sequence[RuleReading]
+    view: NetworkView,
+    run: Run | None,
+    closed: Sequence[RuleReading],
+    failed: Sequence[NcclLine],
 ) -> Iterator[Signal]:
     if not closed:
         return
-    failed = set_up_failed(run) if run else ()
     selected = run is not None and run.selected_efa
     change = _closing(view, closed)
     undone = _changed_after(view, closed)
@@ -127,8 +135,9 @@ def _rule_signals(
     )
 
 
-def _failed_unexplained(run: Run | None, closed: Sequence[RuleReading]) -> Iterator[Signal]:
-    failed = set_up_failed(run) if run else ()
+def _failed_unexplained(
+    failed: Sequence[NcclLine], closed: Sequence[RuleReading]
+) -> Iterator[Signal]:
     if not failed or closed:
         return
     times = [line.at for line in failed if line.at is not None]

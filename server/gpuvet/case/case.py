@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuvet.aws.door import AwsDoor, LogDoor
+from gpuvet.aws.ledger import Ledger
 from gpuvet.model.case import (
     CaseMeta,
     FileReport,
@@ -56,3 +57,4 @@ class Case:
     kube: tuple[KubeObject, ...] = ()
     flight_dumps: tuple[FlightDump, ...] = ()
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file
+    ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed

@@ -24,6 +24,12 @@ class CaseForm(StrEnum):
     FILE = "file"
     VERDICT = "verdict"  # one JSON file with nodes, logs and declared coverage
     SCENARIO = "scenario"  # recorded AWS calls with a log and a metric store
+    LIVE = "live"  # an account, asked through the doors
+
+    @property
+    def searches_by_itself(self) -> bool:
+        """True where the log door reads every stream it names, and no file stands for one."""
+        return self in {CaseForm.SCENARIO, CaseForm.LIVE}
 
 
 class FileStatus(StrEnum):

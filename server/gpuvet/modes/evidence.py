@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
-from gpuvet.model.case import BusHistory, CaseNode, NodeReading
+from gpuvet.model.case import Accelerator, BusHistory, CaseNode, NodeReading
 from gpuvet.model.cluster import (
     ClusterEvidence,
     NodeEvidence,
@@ -36,6 +36,7 @@ class Gathered:
     counts: LineCounts
     nodes: tuple[CaseNode, ...]
     services: ServiceLog
+    not_judged: tuple[NodeEvidence, ...] = ()  # without accelerators: covered, never judged
     notes: tuple[str, ...] = ()
 
 
@@ -47,6 +48,8 @@ def gather(case: Case, asked: Resolved) -> Gathered:
     blockers = read_blockers(case, services, nodes, orchestrator, asked)
     logs = read_logs(case, nodes, asked)
     agent, agent_unread = read_agent(case, orchestrator, logs, asked)
+    found = [(n, _node(case, n, logs, asked, agent, blockers.get(n.node))) for n in nodes]
+    judged = [(n, e) for n, e in found if _may_have_gpus(n, logs)]
     evidence = ClusterEvidence(
         orchestrator=orchestrator,
         now=asked.now,
@@ -54,9 +57,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         window_source=asked.source,
         failure_at=asked.failure_at,
         failure_measured=asked.failure_measured,
-        nodes=tuple(
-            _node(case, node, logs, asked, agent, blockers.get(node.node)) for node in nodes
-        ),
+        nodes=tuple(e for _, e in judged),
     )
     unread_services = unread(
         services.services, "logs of the cluster's services", "search them again"
@@ -65,9 +66,26 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         evidence=evidence,
         not_seen=(*logs.not_seen, *agent_unread, *unread_services),
         counts=logs.lines,
-        nodes=nodes,
+        nodes=tuple(n for n, _ in judged),
         services=services,
+        not_judged=tuple(e for n, e in found if not _may_have_gpus(n, logs)),
     )
+
+
+# The files of a ParallelCluster head node (log_sources §1.2); it has no GPUs of the job.
+_HEAD_NODE_STREAMS = (
+    *(".clustermgtd", ".clustermgtd_events", ".slurmctld", ".slurmdbd", ".clusterstatusmgtd"),
+    *(".slurm_resume", ".slurm_resume_events", ".slurm_suspend", ".slurm_fleet_status_manager"),
+)
+
+
+def _may_have_gpus(node: CaseNode, logs: Logs) -> bool:
+    """Say whether a node is judged; one of a type without accelerators, or a head node, is not."""
+    if node.accelerator is not Accelerator.UNKNOWN:
+        return node.accelerator is Accelerator.YES
+    streams = [s.stream for s in logs.streams.get(node.node, ())]
+    is_head = any(stream.endswith(_HEAD_NODE_STREAMS) for stream in streams)
+    return not is_head or bool(logs.records.get(node.node))
 
 
 def _named_by_services(services: ServiceLog) -> tuple[tuple[str, str], ...]:

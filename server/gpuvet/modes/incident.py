@@ -23,7 +23,7 @@ from gpuvet.model.cause import (
     Label,
     TimelineEvent,
 )
-from gpuvet.model.cluster import NotSeen
+from gpuvet.model.cluster import NotSeen, Orchestrator
 from gpuvet.model.cluster_state import ClusterState
 from gpuvet.model.network import GuiltyFinding
 from gpuvet.model.report import (
@@ -185,6 +185,7 @@ def _report(
     leading = next((b for b in ranking.branches if b.branch is ranking.leading), None)
     choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
     missing = tuple(_missing(case, gathered, branches, ranking))
+    confidence, basis = _confidence(ranking, gathered.evidence.orchestrator)
     report = IncidentReport(
         **common_fields(case, resolved, gathered),
         mode_because=choice.why,
@@ -201,8 +202,8 @@ def _report(
         verdicts={v.node: v.verdict for v in verdicts},
         branch=ranking.leading,
         label=ranking.label,
-        confidence=_confidence(ranking, verdicts),
-        confidence_basis=ranking.basis,
+        confidence=confidence,
+        confidence_basis=basis,
         nodes=tuple(verdicts),
         branches=ranking.branches,
         timeline=merge_timeline(
@@ -234,15 +235,17 @@ def inputs_of(case: Case) -> Inputs:
     )
 
 
-def _confidence(ranking: Ranking, verdicts: Sequence[NodeVerdict]) -> ReportConfidence:
-    del verdicts
+def _confidence(ranking: Ranking, orchestrator: Orchestrator) -> tuple[ReportConfidence, str]:
+    """Return confidence and basis; which sources are owed is not known without an orchestrator."""
     match ranking.confidence:
+        case "High" if orchestrator is not Orchestrator.UNKNOWN:
+            return "High", ranking.basis
         case "High":
-            return "High"
+            return "Medium", f"{ranking.basis}, but who runs the nodes was not read"
         case "Medium":
-            return "Medium"
+            return "Medium", ranking.basis
         case _:
-            return "Low"
+            return "Low", ranking.basis
 
 
 def _missing(

@@ -32,10 +32,11 @@ def job_lines(case: Case, window: Window, cluster: str | None) -> JobLines:
     Args:
         case: Where they are.
         window: Which lines of log groups; files are read whole.
-        cluster: Its name leads to the names of log groups.
+        cluster: Its name, and the job's in the question, lead to log groups.
     """
     from_files = tuple(line for file in case.job_logs for line in text_lines(file))
-    found = read_job_lines(case.aws, job_group_names(cluster), window, _PATTERN)
+    names = job_group_names(cluster, case.meta.question)
+    found = read_job_lines(case.aws, names, window, _PATTERN)
     from_groups = tuple(_job_line(case, line) for line in found.value or ())
     lines = (*from_files, *from_groups)
     is_cut = any(file.cut for file in case.job_logs)

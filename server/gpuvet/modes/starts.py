@@ -19,6 +19,8 @@ from gpuvet.parse.kernel_log import RawLine
 from gpuvet.parse.nccl_log import parse_nccl
 
 _PAD = timedelta(hours=1)
+# Ours: fewer lines than this on any node need no comparison.
+_WORTH_COMPARING = 10
 # PyTorch's default of a collective's timeout, where the line does not print its own
 # (root_cause_branches §2 names 10 and 30 min: the report says which was assumed).
 _WATCHDOG_DEFAULT = timedelta(minutes=10)
@@ -121,7 +123,9 @@ def outlier_sentences(evidence: ClusterEvidence) -> tuple[str, ...]:
     sentences: list[str] = []
     for code, by_node in sorted(counts.items()):
         values: Mapping[str, float] = {n.node: by_node.get(n.node, 0) for n in evidence.nodes}
-        most = by_node.most_common(1)[0][0]
+        most, count = by_node.most_common(1)[0]
+        if count < _WORTH_COMPARING:
+            continue
         sentences += [
             f"Xid {code}: {one.sentence}" for one in standings(values) if one.peer == most
         ]

@@ -159,6 +159,7 @@ def counts(points: list[float | None], start_days_before: int = 0) -> TimeSeries
 
 def test_without_earlier_days_the_window_before_the_rise_is_the_baseline() -> None:
     rise = spike(counts([*flat(100, 60), *flat(900, 60)]), WINDOW)
+    assert rise is not None
     assert rise == Spike(minute(60), Baseline(100, 60, is_fallback=True), 900, WINDOW.end)
     assert "no baseline of the previous 72 h is recorded" in rise.baseline.words
     assert rise.ratio == 9
