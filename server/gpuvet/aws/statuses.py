@@ -34,13 +34,28 @@ MEANINGS = {
     "AccessDenied": _DENIED,
     "AuthFailure": _DENIED,
     "OptInRequired": _DENIED,
+    "UnauthorizedException": _DENIED,
+    "ForbiddenException": _DENIED,
     "ExpiredTokenException": _EXPIRED,
     "ExpiredToken": _EXPIRED,
     "RequestExpired": _EXPIRED,
     "InvalidClientTokenId": _EXPIRED,
     "UnrecognizedClientException": _EXPIRED,
+    "InvalidAccessKeyId": _EXPIRED,
+    "InvalidToken": _EXPIRED,
+    "MissingAuthenticationToken": _EXPIRED,
+    "MissingAuthenticationTokenException": _EXPIRED,
+    "IncompleteSignature": _EXPIRED,
+    "IncompleteSignatureException": _EXPIRED,
+    "InvalidSignatureException": _EXPIRED,
+    "SignatureDoesNotMatch": _EXPIRED,
+    "RequestTimeTooSkewed": _EXPIRED,
     "ThrottlingException": _THROTTLED,
     "Throttling": _THROTTLED,
+    "ThrottledException": _THROTTLED,
+    "RequestThrottledException": _THROTTLED,
+    "EC2ThrottledException": _THROTTLED,
+    "PriorRequestNotComplete": _THROTTLED,
     "TooManyRequestsException": _THROTTLED,
     "RequestLimitExceeded": _THROTTLED,
     "RequestThrottled": _THROTTLED,
@@ -56,6 +71,10 @@ MEANINGS = {
     "InvalidGroup.NotFound": _ABSENT,
     "InvalidCapacityReservationId.NotFound": _ABSENT,
     "InvalidRouteTableID.NotFound": _ABSENT,
+    "InvalidNetworkInterfaceID.NotFound": _ABSENT,
+    "InvalidPrefixListID.NotFound": _ABSENT,
+    "InvalidVpcEndpointId.NotFound": _ABSENT,
+    "NotFoundException": _ABSENT,
     "ServiceUnavailableException": _UNREACHABLE,
     "ServiceUnavailable": _UNREACHABLE,
     "InternalServerError": _UNREACHABLE,
@@ -63,11 +82,26 @@ MEANINGS = {
     "InternalFailure": _UNREACHABLE,
     "InternalError": _UNREACHABLE,
     # botocore's own exceptions, by class name: there is no response to read a code from.
+    "HTTPClientError": _UNREACHABLE,
     "EndpointConnectionError": _UNREACHABLE,
+    "ConnectionClosedError": _UNREACHABLE,
+    "ProxyConnectionError": _UNREACHABLE,
+    "ResponseParserError": _UNREACHABLE,  # something between us and AWS answered
+    "SSLError": _UNREACHABLE,
+    "UnknownEndpointError": _UNREACHABLE,
+    "EndpointProviderError": _UNREACHABLE,
     "ConnectTimeoutError": _TIMED_OUT,
     "ReadTimeoutError": _TIMED_OUT,
     "NoCredentialsError": _EXPIRED,
     "PartialCredentialsError": _EXPIRED,
+    "CredentialRetrievalError": _EXPIRED,
+    "MetadataRetrievalError": _EXPIRED,
+    "InvalidConfigError": _EXPIRED,
+    "ConfigNotFound": _EXPIRED,
+    "InfiniteLoopConfigError": _EXPIRED,
+    "SSOError": _EXPIRED,
+    "TokenRetrievalError": _EXPIRED,
+    "LoginError": _EXPIRED,
     "NoRegionError": Meaning(Status.UNVERIFIED, Reason.UNREACHABLE),
 }
 
@@ -81,12 +115,17 @@ def meaning_of(code: str, message: str = "", http_status: int | None = None) -> 
     Args:
         code: `Error.Code` of the response, or the class name of a botocore exception.
         message: `Error.Message`; read only for the one gate that has no code of its own.
-        http_status: Decides for codes the table lacks: 5xx is a service that was not reached.
+        http_status: Decides for codes the table lacks: 401 and 403 are denials, 429 a throttle,
+            5xx a service that was not reached.
     """
     if code == "ValidationException" and _MODE_GATE in message:
         return _GATED
     if code in MEANINGS:
         return MEANINGS[code]
+    if http_status in {401, 403}:
+        return _DENIED
+    if http_status == 429:
+        return _THROTTLED
     if http_status is not None and http_status >= 500:
         return _UNREACHABLE
     return _UNKNOWN

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpuvet.calculators.boots import microseconds
-from gpuvet.calculators.coverage import HOUR
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import US, Finding, NodeView, class_of, described, ground_of
+from gpuvet.calculators.hours import HOUR
 from gpuvet.calculators.rules_action import asks_for_reset
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
 
@@ -35,18 +35,17 @@ def in_order(view: NodeView, found: Sequence[Finding]) -> list[Finding]:
 
 def _precedence(
     view: NodeView, finding: Finding, *, hardware: bool
-) -> tuple[int, bool, bool, int, int, str]:
+) -> tuple[int, bool, bool, int, int, str, str]:
     # A code in no list never outranks a known hardware verdict (xid_rules §6).
     rank = 9 if finding.is_unlisted and hardware else finding.rank
-    named = f"{finding.pci or ''}{finding.what}"
-    occurrence, record = finding.occurrence, finding.record
+    pci, what, occurrence = finding.pci or "", finding.what, finding.occurrence
     if occurrence is not None:
         late = occurrence.is_ingest_only
-        return (rank, finding.is_qualifier, late, occurrence.boot, occurrence.start_us, named)
-    if record is None:
-        return (rank, True, True, 0, 0, named)
-    boot = view.clock.boot_of(record)
-    return (rank, not finding.is_event, False, boot, view.clock.position(record, boot), named)
+        return (rank, finding.is_qualifier, late, occurrence.boot, occurrence.start_us, pci, what)
+    if finding.record is None:
+        return (rank, True, True, 0, 0, pci, what)
+    boot, position = view.clock.place(finding.record)
+    return (rank, not finding.is_event, False, boot, position, pci, what)
 
 
 def cause_of(view: NodeView, strongest: Finding | None) -> Cause | None:

@@ -4,36 +4,35 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
-from gpuvet.calculators.coverage import HOUR
+from gpuvet.calculators.boots import microseconds
 from gpuvet.calculators.events import Occurrence
-from gpuvet.calculators.finding import Finding, NodeView, class_of
+from gpuvet.calculators.finding import US, Finding, NodeView, class_of
+from gpuvet.calculators.hours import HOUR
 from gpuvet.model.verdict import FaultClass, Verdict
 
 # xid_rules §4 and §6; ours.
-TOGETHER = timedelta(seconds=120)
-AFTER_A_FAULT = timedelta(minutes=10)
-AFTER_DRIVER_CHANGE = timedelta(hours=24)
+TOGETHER_US = 120 * US
+AFTER_A_FAULT_US = 600 * US
+AFTER_DRIVER_CHANGE_US = 86_400 * US
 MANY_NODES = 3
 
 APPLICATION_CODES = frozenset({11, 13, 25, 31, 69, 80})
 GSP_CODES = frozenset({119, 120})
 _FOLLOWERS = frozenset({13, 31, 43, 45})
-_EVER = datetime(1970, 1, 1, tzinfo=UTC)
-_NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+_EVER, _NEVER = -(1 << 62), 1 << 62
 _SPREADS = frozenset({FaultClass.HARDWARE, FaultClass.SOFTWARE_LINK, FaultClass.DRIVER_CONFIG})
 
 
 class Seen(NamedTuple):
-    """One event of one GPU of one node, where its time is known."""
+    """One event of one GPU of one node; microseconds since 1970."""
 
-    at: datetime
+    at_us: int
     node: str
     pci: str | None
-    code: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +57,11 @@ class Shared:
     application: Mapping[int, Sequence[Seen]]
     code_nodes: Mapping[int, frozenset[str]]
 
-    def is_elsewhere(self, code: int, mine: Seen, within: timedelta) -> bool:
+    def is_elsewhere(self, code: int, mine: Seen, within_us: int) -> bool:
         """Say whether another GPU or node raised a code at about that time."""
         return any(
-            (other.node, other.pci) != (mine.node, mine.pci) and abs(other.at - mine.at) <= within
-            for other in self.application.get(code, ())
+            (node, pci) != (mine.node, mine.pci) and abs(at_us - mine.at_us) <= within_us
+            for at_us, node, pci in self.application.get(code, ())
         )
 
 
@@ -92,25 +91,24 @@ def look_across(views: Sequence[NodeView]) -> Shared:
 
 def _seen(view: NodeView, node: str, code: int) -> Iterator[Seen]:
     """Yield the events of a code that are no consequence, once for each end of a burst."""
+    aside = view.aside_ids
     for occurrence in view.by_code[code]:
-        at = occurrence.at
-        if at is None or view.is_aside(occurrence):
+        if not occurrence.placed or id(occurrence) in aside:
             continue
-        yield Seen(at, node, occurrence.pci, code)
+        yield Seen(occurrence.start_us, node, occurrence.pci)
         if occurrence.end_us > occurrence.start_us:
-            lasted = timedelta(microseconds=occurrence.end_us - occurrence.start_us)
-            yield Seen(at + lasted, node, occurrence.pci, code)
+            yield Seen(occurrence.end_us, node, occurrence.pci)
 
 
 def _together(seen: Sequence[Seen], *, least: int) -> list[Seen]:
     """Return what lies inside a span of 120 s that holds at least `least` different nodes."""
-    ordered = sorted(seen, key=lambda s: (s.at, s.node))
+    ordered = sorted(seen, key=itemgetter(0, 1))
     found: list[Seen] = []
     counts: dict[str, int] = defaultdict(int)
     start = taken = 0
     for end, item in enumerate(ordered):
         counts[item.node] += 1
-        while item.at - ordered[start].at > TOGETHER:
+        while item.at_us - ordered[start].at_us > TOGETHER_US:
             first = ordered[start].node
             counts[first] -= 1
             if not counts[first]:
@@ -129,19 +127,19 @@ def _mass(application: Sequence[Seen], views: Sequence[NodeView]) -> frozenset[s
     if not together:
         return frozenset()
     nodes = frozenset(s.node for s in together)
-    first = min(s.at for s in together)
-    since = views[0].incident.window.start - HOUR
+    first_us = min(s.at_us for s in together)
+    since_us = microseconds(views[0].incident.window.start - HOUR)
     for view in views:
-        if view.node.node in nodes and any(_is_hardware(o, since, first) for o in view.kept):
+        if view.node.node in nodes and any(_is_hardware(o, since_us, first_us) for o in view.kept):
             return frozenset()
     return nodes
 
 
-def _is_hardware(occurrence: Occurrence, since: datetime, until: datetime) -> bool:
-    if class_of(occurrence.code) is not FaultClass.HARDWARE:
+def _is_hardware(occurrence: Occurrence, since_us: int, until_us: int) -> bool:
+    at_us = occurrence.at_us
+    if at_us is None or not since_us <= at_us <= until_us:
         return False
-    at = occurrence.at
-    return at is not None and since <= at <= until
+    return class_of(occurrence.code) is FaultClass.HARDWARE
 
 
 def _gsp_after_change(gsp: Sequence[Seen], views: Sequence[NodeView]) -> frozenset[str]:
@@ -151,67 +149,73 @@ def _gsp_after_change(gsp: Sequence[Seen], views: Sequence[NodeView]) -> frozens
     nodes = frozenset(
         s.node
         for s in gsp
-        if any(timedelta(0) <= s.at - at <= AFTER_DRIVER_CHANGE for at in changed[s.node])
+        if any(0 <= s.at_us - at_us <= AFTER_DRIVER_CHANGE_US for at_us in changed[s.node])
     )
     return nodes if len(nodes) >= 2 else frozenset()
 
 
-def _driver_changes(view: NodeView) -> tuple[datetime, ...]:
+def _driver_changes(view: NodeView) -> tuple[int, ...]:
     """Return when a node's driver changed: as told, and as its own boot banners show."""
     told = view.incident.driver_changed_at
     banners = sorted(
-        (b.at, b.driver_version)
+        (microseconds(b.at), b.driver_version)
         for b in view.node.records.boundaries
         if b.at is not None and b.driver_version is not None
     )
-    shown = [at for (_, old), (at, new) in pairwise(banners) if old != new]
-    return (*((told,) if told is not None else ()), *shown)
+    shown = [at_us for (_, old), (at_us, new) in pairwise(banners) if old != new]
+    return (*((microseconds(told),) if told is not None else ()), *shown)
 
 
-class Fault(NamedTuple):
-    """A finding on one node that may echo on others."""
+class Faults(NamedTuple):
+    """Findings that may echo on other nodes, by time."""
 
-    at: datetime
-    node: str
-    what: str
+    at_us: Sequence[int]
+    found: Sequence[tuple[int, str, str]]  # time, node, what
 
 
-def spreading_faults(found: Mapping[str, Sequence[Finding]]) -> tuple[Fault, ...]:
-    """Return every finding of REBOOT or higher whose class spreads, by time."""
-    faults = [
-        Fault(at, node, finding.what)
+def spreading_faults(found: Mapping[str, Sequence[Finding]]) -> Faults:
+    """Return every finding of REBOOT or higher whose class spreads."""
+    faults = sorted(
+        (at_us, node, finding.what)
         for node, findings in found.items()
         for finding in findings
-        if finding.rank <= 3
-        and finding.fault_class in _SPREADS
-        and (at := finding.happened_at) is not None
-    ]
-    return tuple(sorted(faults))
+        if finding.fault_class in _SPREADS
+        and finding.rank <= 3
+        and (at_us := _time(finding)) is not None
+    )
+    return Faults([at_us for at_us, _, _ in faults], faults)
 
 
-def echoes(view: NodeView, findings: Sequence[Finding], faults: Sequence[Fault]) -> list[Finding]:
+def _time(finding: Finding) -> int | None:
+    if finding.occurrence is not None:
+        return finding.occurrence.at_us
+    at = finding.happened_at
+    return microseconds(at) if at is not None else None
+
+
+def echoes(view: NodeView, findings: Sequence[Finding], faults: Faults) -> list[Finding]:
     """Return a node's findings, those that only follow another node's fault turned to echoes."""
-    if not faults or _FOLLOWERS.isdisjoint(view.by_code):
+    if not faults.at_us or _FOLLOWERS.isdisjoint(view.by_code):
         return list(findings)
-    others = [o.at for o in view.kept if o.code not in _FOLLOWERS]
-    own = sorted(at for at in others if at is not None)
+    others = [o for o in view.kept if o.code not in _FOLLOWERS]
+    own = sorted(o.start_us for o in others if o.placed)
     if len(own) < len(others):
         return list(findings)  # something of its own at an unknown time
     return [_echo(view.node.node, finding, own, faults) for finding in findings]
 
 
-def _echo(node: str, finding: Finding, own: Sequence[datetime], faults: Sequence[Fault]) -> Finding:
+def _echo(node: str, finding: Finding, own: Sequence[int], faults: Faults) -> Finding:
     occurrence = finding.occurrence
-    at = occurrence.at if occurrence is not None else None
-    if occurrence is None or at is None or occurrence.code not in _FOLLOWERS:
+    if occurrence is None or occurrence.code not in _FOLLOWERS or not occurrence.placed:
         return finding
-    fault = _origin(node, at, own, faults)
-    if fault is None:
+    origin = _origin(node, occurrence.start_us, own, faults)
+    if origin is None:
         return finding
+    _, elsewhere, what = origin
     return Finding(
         verdict=Verdict.LEAVE_ALONE,
         fault_class=FaultClass.SYMPATHETIC,
-        what=f"{finding.what}, after {fault.what} on {fault.node}",
+        what=f"{finding.what}, after {what} on {elsewhere}",
         rule="xid_rules §4",
         occurrence=occurrence,
         pci=finding.pci,
@@ -219,31 +223,26 @@ def _echo(node: str, finding: Finding, own: Sequence[datetime], faults: Sequence
 
 
 def _origin(
-    node: str, at: datetime, own: Sequence[datetime], faults: Sequence[Fault]
-) -> Fault | None:
+    node: str, at_us: int, own: Sequence[int], faults: Faults
+) -> tuple[int, str, str] | None:
     """Return a fault of another node in the 10 min before, after which this one only followed.
 
     Args:
         node: The node that may have followed.
-        at: When it did.
+        at_us: When it did.
         own: Times of its own events that are no followers, sorted.
         faults: By time.
     """
-    earliest = at - AFTER_A_FAULT
+    earliest = at_us - AFTER_A_FAULT_US
     index = bisect_left(own, earliest)
     after = own[index - 1] if index else _EVER
-    for before in (*own[index : bisect_right(own, at + AFTER_A_FAULT)], _NEVER):
+    for before in (*own[index : bisect_right(own, at_us + AFTER_A_FAULT_US)], _NEVER):
         # Between two of its own events only a fault that leaves it 10 min of following counts.
-        last = min(at, before - AFTER_A_FAULT)
-        first = bisect_left(faults, max(earliest, after), key=_time)
-        for fault in islice(faults, first, None):
-            if fault.at > last or (before - fault.at <= AFTER_A_FAULT):
-                break
-            if fault.node != node and fault.at > after:
-                return fault
+        first_us, last_us = max(earliest, after), min(at_us, before - AFTER_A_FAULT_US)
+        if first_us < last_us:
+            first = bisect_right(faults.at_us, first_us)
+            for place in range(first, bisect_right(faults.at_us, last_us, lo=first)):
+                if faults.found[place][1] != node:
+                    return faults.found[place]
         after = before
     return None
-
-
-def _time(fault: Fault) -> datetime:
-    return fault.at

@@ -53,7 +53,7 @@ class Occurrence(NamedTuple):
         start_us: Position of its first line on the boot's clock, microseconds.
         end_us: Position of its last line.
         first: The line that gives the place.
-        lines: Every line of every source, in order.
+        folded: Every line of every source, in order; empty where there is only the first.
         inferred: No line of its own was seen; another event names it.
         placed: False where the position is bare uptime, not a wall time.
     """
@@ -65,23 +65,28 @@ class Occurrence(NamedTuple):
     start_us: int
     end_us: int
     first: XidEvent
-    lines: tuple[XidEvent, ...]
+    folded: tuple[XidEvent, ...] = ()
     inferred: bool = False
     placed: bool = True
 
     @property
+    def lines(self) -> tuple[XidEvent, ...]:
+        """Every line of every source, in order."""
+        return self.folded or (self.first,)
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Who saw it, sorted."""
-        if len(self.lines) == 1:
+        if not self.folded:
             return (self.first.source.value,)
-        return tuple(sorted({e.source.value for e in self.lines}))
+        return tuple(sorted({e.source.value for e in self.folded}))
 
     @property
     def messages(self) -> int:
         """How many different lines it has; copies of one line count once."""
-        if len(self.lines) == 1:
+        if not self.folded:
             return 1
-        return len({(e.uptime_us or e.at, e.pid, e.text) for e in self.lines})
+        return len({(e.uptime_us or e.at, e.pid, e.text) for e in self.folded})
 
     @property
     def at(self) -> datetime | None:
@@ -89,6 +94,11 @@ class Occurrence(NamedTuple):
         if self.first.at is not None and self.first.uptime_us is None:
             return self.first.at
         return moment(self.start_us) if self.placed else self.first.at
+
+    @property
+    def at_us(self) -> int | None:
+        """The same in microseconds since 1970."""
+        return self.start_us if self.placed else None
 
     @property
     def text(self) -> str:
@@ -103,7 +113,7 @@ class Occurrence(NamedTuple):
     @property
     def is_gpu_lost_only(self) -> bool:
         """True for a lost GPU that no Xid 79 line reported."""
-        return all(e.source is Source.GPU_LOST for e in self.lines)
+        return self.code == LOST and all(e.source is Source.GPU_LOST for e in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,23 +247,26 @@ def _fold(
     events: Sequence[XidEvent], clock: NodeClock, pci_by_uuid: Mapping[str, str]
 ) -> tuple[list[Occurrence], set[str]]:
     buckets: dict[_Key, list[_Placed]] = defaultdict(list)
-    boot_of, position = clock.boot_of, clock.position
     for event in events:
-        boot = boot_of(event)
+        boot, position = clock.place(event)
         code = LOST if event.source is Source.GPU_LOST else event.code
         pci = event.pci or (pci_by_uuid.get(event.uuid) if event.uuid else None)
-        buckets[code, pci, boot].append((boot, position(event, boot), event))
+        buckets[code, pci, boot].append((boot, position, event))
     contradictions: set[str] = set()
     _join_without_pci(buckets)
     if clock.starts:
         _join_over_boots(buckets)
     found: list[Occurrence] = []
     for (code, pci, boot), placed in buckets.items():
-        gap_us = GPU_LOST_US if code == LOST else BURST_GAP_US
-        found += [
-            _occurrence(code, pci, boot, burst, clock, contradictions)
-            for burst in _bursts(placed, gap_us)
-        ]
+        if len(placed) == 1:
+            found.append(_single(code, pci, placed[0], clock))
+            continue
+        placed.sort(key=_in_order)
+        for burst in _bursts(placed, GPU_LOST_US if code == LOST else BURST_GAP_US):
+            if len(burst) == 1:
+                found.append(_single(code, pci, burst[0], clock))
+            else:
+                found.append(_folded(code, pci, boot, burst, clock, contradictions))
     return found, contradictions
 
 
@@ -328,17 +341,14 @@ def _is_stray(item: _Placed, originals: Sequence[_Placed], own: Sequence[_Placed
     )
 
 
-def _bursts(placed: list[_Placed], gap_us: int) -> list[list[_Placed]]:
-    if len(placed) == 1:
-        return [placed]
-    placed.sort(key=_in_order)
-    bursts = [[placed[0]]]
-    for item in placed[1:]:
-        if item[1] - bursts[-1][-1][1] > gap_us:
-            bursts.append([item])
-        else:
-            bursts[-1].append(item)
-    return bursts
+def _bursts(placed: Sequence[_Placed], gap_us: int) -> Iterator[Sequence[_Placed]]:
+    """Yield runs of ordered lines without a longer pause between them."""
+    start = 0
+    for index in range(1, len(placed)):
+        if placed[index][1] - placed[index - 1][1] > gap_us:
+            yield placed[start:index]
+            start = index
+    yield placed[start:]
 
 
 def _in_order(item: _Placed) -> tuple[int, int, str, str, str]:
@@ -346,16 +356,21 @@ def _in_order(item: _Placed) -> tuple[int, int, str, str, str]:
     return (item[1], event.line, event.stream, event.group or "", event.text)
 
 
-def _occurrence(
+def _single(code: int, pci: str | None, placed: _Placed, clock: NodeClock) -> Occurrence:
+    boot, at_us, event = placed
+    epoch, has_wall = clock.epoch_of(pci, boot, at_us), clock.has_wall(event, boot)
+    return Occurrence(code, pci, boot, epoch, at_us, at_us, event, (), False, has_wall)
+
+
+def _folded(
     code: int,
     pci: str | None,
     boot: int,
-    burst: list[_Placed],
+    burst: Sequence[_Placed],
     clock: NodeClock,
     contradictions: set[str],
 ) -> Occurrence:
-    place = burst[0] if len(burst) == 1 else _place(code, burst, contradictions)
-    start_us, first = place[1], place[2]
+    _, start_us, first = _place(code, burst, contradictions)
     return Occurrence(
         code=code,
         pci=pci,
@@ -364,12 +379,12 @@ def _occurrence(
         start_us=start_us,
         end_us=burst[-1][1],
         first=first,
-        lines=(first,) if len(burst) == 1 else tuple(e for _, _, e in burst),
+        folded=tuple(e for _, _, e in burst),
         placed=clock.has_wall(first, boot),
     )
 
 
-def _place(code: int, burst: list[_Placed], contradictions: set[str]) -> _Placed:
+def _place(code: int, burst: Sequence[_Placed], contradictions: set[str]) -> _Placed:
     """Return the line that gives the burst its place, and note copies that disagree on it."""
     trusted = [p for p in burst if p[2].time_quality is not TimeQuality.INGEST_ONLY]
     first = (trusted or burst)[0]
@@ -443,5 +458,5 @@ def _has_double_bit(found: Sequence[Occurrence], detail: Occurrence) -> bool:
 def _named_by(occurrence: Occurrence, event: XidEvent, code: int) -> Occurrence:
     line = event.model_copy(update={"code": code, "source": Source.INFERRED, "text": ""})
     return occurrence._replace(
-        code=code, first=line, lines=(line,), end_us=occurrence.start_us, inferred=True
+        code=code, first=line, folded=(), end_us=occurrence.start_us, inferred=True
     )

@@ -11,7 +11,7 @@ from gpuvet.catalog.instance_types import instance_type
 from gpuvet.catalog.xids import XidRow, xids
 from gpuvet.model.cluster import GpuFacts, NodeEvidence, Orchestrator
 from gpuvet.model.coverage import Gate
-from gpuvet.model.events import Record
+from gpuvet.model.events import Record, Source
 from gpuvet.model.evidence import Window
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
 
@@ -130,13 +130,21 @@ def ground_of(
     )
 
 
+_PLAIN = frozenset({Source.KERNEL, Source.HMA, Source.DCGM})
+
+
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What every node of one question shares."""
+    """What every node of one question shares.
+
+    Attributes:
+        since_us: Start of the window in microseconds.
+    """
 
     orchestrator: Orchestrator
     window: Window
     now: datetime
+    since_us: int
     failure_at: datetime | None = None
     failure_measured: bool = True
     driver_changed_at: datetime | None = None
@@ -154,21 +162,23 @@ class NodeView:
     """One node as the rules read it.
 
     Attributes:
-        aside: Indexes of events that are consequences, with what they follow.
+        aside: Events that are consequences, with what they follow.
         aside_ids: The same events by identity.
         by_code: Every event by its code, in order.
         kept: The events that are no consequence, in order.
         known_gpus: PCI ids of all its GPUs, where something listed all of them; else empty.
+        foreign_codes: Codes that the GPUs of its type do not raise.
     """
 
     node: NodeEvidence
     incident: Incident
     events: NodeEvents
-    aside: Mapping[int, str]
+    aside: Sequence[tuple[Occurrence, str]]
     aside_ids: frozenset[int]
     by_code: Mapping[int, Sequence[Occurrence]]
     kept: Sequence[Occurrence]
     known_gpus: frozenset[str] = frozenset()
+    foreign_codes: frozenset[int] = frozenset()
 
     @property
     def clock(self) -> NodeClock:
@@ -250,10 +260,17 @@ def class_of(code: int) -> FaultClass:
     return row.fault_class if row is not None else FaultClass.UNKNOWN
 
 
+_LOST = " (GPU has fallen off the bus, without an Xid line)"
+
+
 def described(occurrence: Occurrence) -> str:
     """Return a short name for an event: code, mnemonic-free, with its line count."""
+    if not occurrence.folded and not occurrence.inferred and occurrence.first.source in _PLAIN:
+        return f"Xid {occurrence.code}"
     messages = occurrence.messages
     often = f", {messages} lines" if messages > 1 else ""
-    lost = " (GPU lost without an Xid line)" if occurrence.is_gpu_lost_only else ""
+    lost = (
+        " (GPU has fallen off the bus, without an Xid line)" if occurrence.is_gpu_lost_only else ""
+    )
     named = " (named by another event; its own line was not seen)" if occurrence.inferred else ""
     return f"Xid {occurrence.code}{lost}{named}{often}"

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from gpuvet.calculators.coverage import HOUR, epoch_hour
 from gpuvet.calculators.finding import NodeView
+from gpuvet.calculators.hours import HOUR, epoch_hour
 from gpuvet.model.coverage import CoverageStatus, Gate
 from gpuvet.model.verdict import Verdict
 

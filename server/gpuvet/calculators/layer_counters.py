@@ -112,8 +112,8 @@ def _standing_out(view: NetworkView) -> Iterator[str]:
         if one.node is not None and one.counter in ERROR_COUNTERS:
             sums[one.counter][one.node] += one.value
     for counter in sorted(sums):
-        for one in outliers(sums[counter]):
-            yield f"EFA {counter}: {one.sentence}"
+        for standing in outliers(sums[counter]):
+            yield f"EFA {counter}: {standing.sentence}"
 
 
 def _clean(view: NetworkView, signals: Sequence[Signal]) -> str | None:

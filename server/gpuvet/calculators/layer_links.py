@@ -174,7 +174,8 @@ def _fabric_facts(view: NetworkView) -> Iterator[str]:
         )
     kinds = {one.instance_type for one in nodes if has_nvswitch(one.instance_type)}
     if nodes and kinds and not any(states.values()):
-        yield f"no start line of Fabric Manager was found on {count_of(0, len(nodes), 'node')}"
+        count = count_of(0, len(nodes), "node")
+        yield f"Fabric Manager's start line was found on {count}: its state is not confirmed"
 
 
 def _driver_lines(view: NetworkView) -> Iterator[str]:

@@ -13,7 +13,6 @@ from gpuvet.calculators.network_view import (
     OF_COMMUNICATION,
     Layer,
     NetworkView,
-    count_of,
     listed,
     stamp,
 )
@@ -21,9 +20,10 @@ from gpuvet.calculators.security_groups import Direction, RuleReading, read_dire
 from gpuvet.model.cause import Branch, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason
-from gpuvet.model.network import NcclError, PodRequest, RuleChange, Transport
+from gpuvet.model.network import NcclError, NcclLine, PodRequest, RuleChange, Transport
 from gpuvet.parse.pod_requests import EFA_RESOURCE
 
+_GONE = frozenset({"terminated", "shutting-down"})
 _SOCKET_SETTINGS = {
     "NCCL_NET": ("socket",),
     "NCCL_NET_PLUGIN": ("none",),
@@ -37,10 +37,10 @@ def setup_layer(view: NetworkView, run: Run | None) -> Layer:
         return Layer(clean="no connection over EFA is needed")
     readings = tuple(rule_readings(view))
     closed = tuple(one for one in readings if one.is_open is False)
-    failed = set_up_failed(run) if run else ()
+    failed = set_up_failed(run, _completed(view)) if run else ()
     signals = (
-        *_rule_signals(view, run, closed),
-        *_failed_unexplained(run, closed),
+        *_rule_signals(view, run, closed, failed),
+        *_failed_unexplained(failed, closed),
         *_width_signals(view, run),
         *_zone_signals(view, failed=bool(failed)),
         *_request_signals(view, run),
@@ -81,12 +81,20 @@ def carried_groups(view: NetworkView) -> frozenset[frozenset[str]]:
     return frozenset((*sets, *(named or [frozenset(ids) for _, ids in planned])))
 
 
+def _completed(view: NetworkView) -> int | None:
+    """Return the last collective that any rank calls completed, or None where none is told."""
+    told = [one.last_completed for one in view.log.watchdog if one.last_completed is not None]
+    return max(told, default=None)
+
+
 def _rule_signals(
-    view: NetworkView, run: Run | None, closed: Sequence[RuleReading]
+    view: NetworkView,
+    run: Run | None,
+    closed: Sequence[RuleReading],
+    failed: Sequence[NcclLine],
 ) -> Iterator[Signal]:
     if not closed:
         return
-    failed = set_up_failed(run) if run else ()
     selected = run is not None and run.selected_efa
     change = _closing(view, closed)
     undone = _changed_after(view, closed)
@@ -95,11 +103,8 @@ def _rule_signals(
     if not concerns and change is None:
         return
     groups = listed([name for one in closed for name in one.groups])
-    way = " and ".join(one.direction.value for one in closed)
-    words = [
-        f"{groups} has no {way} rule for all traffic (IpProtocol -1) to and from itself, as read "
-        "now"
-    ]
+    way = " and no ".join(one.direction.value for one in closed)
+    words = [f"{groups} has no {way} rule for all traffic (IpProtocol -1) with itself, as read now"]
     words += [f"set-up failed with provider efa: `{failed[0].said[:120]}`"] if failed else []
     words += [f"{change.name} on {change.group_id} at {stamp(change.at)}"] if change else []
     words += [f"but {undone.name} changed it after the failure"] if undone else []
@@ -130,8 +135,9 @@ def _rule_signals(
     )
 
 
-def _failed_unexplained(run: Run | None, closed: Sequence[RuleReading]) -> Iterator[Signal]:
-    failed = set_up_failed(run) if run else ()
+def _failed_unexplained(
+    failed: Sequence[NcclLine], closed: Sequence[RuleReading]
+) -> Iterator[Signal]:
     if not failed or closed:
         return
     times = [line.at for line in failed if line.at is not None]
@@ -181,12 +187,13 @@ def _width_signals(view: NetworkView, run: Run | None) -> Iterator[Signal]:
         (node.node, have, most)
         for node in view.nodes
         if (row := view.attached.get(node.node)) is not None
-        and row.state not in {"terminated", "shutting-down"}
+        and row.state not in _GONE
         and (have := row.efa_attached) is not None
         and (most := view.most_efa(node.instance_type or row.instance_type))
         and have < most
     ]
-    if not narrow or view.failure.symptom not in OF_COMMUNICATION:
+    told = run is not None and bool(run.telling)
+    if not narrow or not told or view.failure.symptom not in OF_COMMUNICATION:
         return
     words = [f"{have} of {most} on {node}" for node, have, most in narrow]
     nothing = all(have == 0 for _, have, _ in narrow)
@@ -260,7 +267,7 @@ def _request_signals(view: NetworkView, run: Run | None) -> Iterator[Signal]:
             "provider and NCCL falls back to sockets"
         ),
         hypothesis_only=not sockets or view.failure.symptom is not Symptom.SLOW,
-        confirming=f"fi_info -p efa inside the container, before and after requesting {EFA_RESOURCE}",
+        confirming="fi_info -p efa inside the container, with the request and without",
     )
 
 
@@ -287,7 +294,7 @@ def _width_facts(view: NetworkView) -> Iterator[str]:
     for node in view.nodes:
         row = view.attached.get(node.node)
         have = row.efa_attached if row else None
-        if row is None or have is None:
+        if row is None or have is None or row.state in _GONE:
             continue
         kind = node.instance_type or row.instance_type or "unknown type"
         by_width.setdefault((have, view.most_efa(kind), kind), []).append(node.node)

@@ -7,8 +7,8 @@ group tells it.
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from gpuvet.calculators.network_view import Layer, NetworkView, count_of, listed, stamp
 from gpuvet.calculators.nccl_transport import HostTransport, Run
+from gpuvet.calculators.network_view import Layer, NetworkView, count_of, listed, stamp
 from gpuvet.model.cause import Branch, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason
@@ -46,7 +46,13 @@ def transport_layer(view: NetworkView, run: Run | None, earlier: Sequence[Run]) 
     """
     if run is None or not run.telling:
         return _untold(view, run)
-    facts = (*_streams(run), *_inside(run), *_bootstrap(run), *_errors(run), *_earlier(earlier))
+    facts = (
+        *_streams(view, run),
+        *_inside(run),
+        *_bootstrap(run),
+        *_errors(run),
+        *_earlier(earlier),
+    )
     signals = tuple(_signals(view, run))
     return Layer(
         signals=signals,
@@ -103,8 +109,10 @@ def _slow_path(
         and failure.at - at > _FROM_THE_START
     )
     knows_type = view.is_efa_capable is True
-    proven = is_slow and knows_type and not fast_before
+    proven = is_slow and knows_type and not fast_before and not view.is_without_efa
     when = f", from {stamp(at)}" if at else ""
+    if at is not None and run.began is not None:
+        when += f", {(at - run.began).total_seconds():.0f} s after the run's first NCCL line"
     channels = listed([_channels(one) for one in hosts])
     what = (
         f"NCCL ran between nodes over {path}: {hosts[0].said} on "
@@ -124,7 +132,7 @@ def _slow_path(
         if is_slow
         else None,
         proven_by_rule=proven,
-        hypothesis_only=not proven and (kind == "nccl_sockets" or not is_slow or not knows_type),
+        hypothesis_only=not proven,
         confirming=_confirming(proven=proven, fast_before=fast_before, knows_type=knows_type),
         raw=hosts[0].raw,
         stream=hosts[0].streams[0] if hosts[0].streams else None,
@@ -155,9 +163,10 @@ def _only_node(hosts: Sequence[HostTransport]) -> str | None:
     return nodes.pop() if len(nodes) == 1 else None
 
 
-def _streams(run: Run) -> Iterator[str]:
+def _streams(view: NetworkView, run: Run) -> Iterator[str]:
     streams = [stream for one in run.hosts for stream in one.streams]
-    yield f"NCCL lines were read from {listed(streams)}"
+    hosts = count_of(len(run.telling), max(len(view.nodes), len(run.hosts)), "host")
+    yield f"NCCL lines that tell the transport: {hosts}, read from {listed(streams)}"
     for one in run.hosts:
         if one.transport is not None:
             node = f" ({one.node})" if one.node and one.node != one.host else ""

@@ -109,17 +109,23 @@ def affected_run(runs: Sequence[Run], failure: Failure) -> Run | None:
     return before[-1] if before else None
 
 
-def set_up_failed(run: Run) -> tuple[NcclLine, ...]:
+def set_up_failed(run: Run, completed: int | None = None) -> tuple[NcclLine, ...]:
     """Return the lines that say a connection was never made.
 
-    That is an address that could not be taken over; or, with the EFA provider selected, a remote
-    error before any ring, tree or channel to another node stood.
+    That is an address that could not be taken over; or, with the EFA provider selected, an error
+    before rings or trees stood and before any collective ended.
+
+    Args:
+        run: The run that failed.
+        completed: The last collective that any rank's watchdog calls completed; None: not told.
     """
     found = tuple(line for line in run.errors if line.error is NcclError.SET_UP)
     if found or not run.selected_efa or any(one.connected for one in run.hosts):
         return found
-    if any(Transport.OFI_EFA in one.between for one in run.hosts):
+    if completed is not None and completed > 0:
         return ()
+    if completed is None and any(Transport.OFI_EFA in one.between for one in run.hosts):
+        return ()  # channels were laid out, and whether a collective ended is not told
     return tuple(line for line in run.errors if line.error is NcclError.REMOTE)
 
 
@@ -135,15 +141,24 @@ def _process(line: NcclLine) -> tuple[str, int | None]:
 def _starts(lines: Sequence[NcclLine]) -> tuple[datetime, ...]:
     """Return when each run began: first lines of processes, close ones taken together."""
     first: dict[tuple[str, int | None], datetime] = {}
+    chosen: dict[tuple[str, int | None], Transport] = {}
     times: list[datetime] = []
     for line in lines:
         if line.at is None:
             continue
-        before = first.get(_process(line))
-        again = line.kind is NcclKind.BOOTSTRAP and before and line.at - before > _ONE_START
-        if before is None or again:
-            first[_process(line)] = line.at
+        process = _process(line)
+        before = first.get(process)
+        # Process ids come again in containers: set-up after a while, or another choice, is new.
+        is_other = line.kind is NcclKind.CHOICE and chosen.get(process) not in {
+            line.transport,
+            None,
+        }
+        is_new = line.kind is NcclKind.BOOTSTRAP or is_other
+        if before is None or (is_new and line.at - before > _ONE_START):
+            first[process] = line.at
             times.append(line.at)
+        if line.kind is NcclKind.CHOICE and line.transport is not None:
+            chosen[process] = line.transport
     starts: list[datetime] = []
     for at in sorted(times):
         if not starts or at - starts[-1] > _ONE_START:
@@ -170,6 +185,7 @@ def _host(host: str, lines: Sequence[NcclLine], names: Mapping[str, str]) -> Hos
     own = _local_ranks(lines)
     channels = [line for line in lines if line.kind is NcclKind.CHANNEL]
     between = [line for line in channels if _is_between(line, own)]
+    inside = [line for line in channels if not _is_between(line, own)]
     choices = [line for line in lines if line.kind is NcclKind.CHOICE]
     deciding = _deciding(between, choices)
     first = deciding[0] if deciding else None
@@ -183,12 +199,12 @@ def _host(host: str, lines: Sequence[NcclLine], names: Mapping[str, str]) -> Hos
         said=first.said if first else "",
         at=first.at if first else None,
         between=Counter(line.transport for line in between if line.transport is not None),
-        inside=Counter(_path(line.said) for line in channels if line not in between),
+        inside=Counter(_path(line.said) for line in inside),
         provider=next(efa, None),
         errors=tuple(line for line in lines if line.kind is NcclKind.ERROR),
         bootstrap=sum(1 for line in lines if line.kind is NcclKind.BOOTSTRAP),
         connected=any(line.kind is NcclKind.CONNECTED for line in lines),
-        evidence=tuple(dict.fromkeys(line.evidence for line in deciding))[:8],
+        evidence=tuple(dict.fromkeys(line.evidence for line in deciding[:8])),
         raw=first.raw if first else None,
     )
 

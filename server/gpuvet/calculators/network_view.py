@@ -107,7 +107,7 @@ class NetworkView:
         return {one.node: one for one in found if one.node in wanted}
 
     def most_efa(self, kind: str | None) -> int | None:
-        """Return how many EFA interfaces a type can have: as read, else as listed; None: unknown."""
+        """Return how many EFA interfaces a type can have, as read, else as listed; or None."""
         if kind is None:
             return None
         plain = kind.removeprefix("ml.")
@@ -124,6 +124,14 @@ class NetworkView:
         if any(one == 0 for one in most):
             return False
         return True if most and all(one is not None for one in most) else None
+
+    @property
+    def is_without_efa(self) -> bool:
+        """Say whether sockets are all that these nodes can use: at most one EFA, none attached."""
+        rows = [self.attached.get(one.node) for one in self.nodes]
+        most = [self.most_efa(one.instance_type) for one in self.nodes]
+        none = bool(rows) and all(row is not None and row.efa_attached == 0 for row in rows)
+        return none and all(one is not None and one <= 1 for one in most)
 
     @property
     def is_multi_node(self) -> bool:

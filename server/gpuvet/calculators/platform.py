@@ -159,6 +159,8 @@ def cleared_at(view: NodeView) -> int | None:
 
 def platform_contradictions(view: NodeView) -> Iterator[str]:
     """Yield where the platform's word and the kernel's lines differ (xid_rules §13)."""
+    if not view.node.records.hma and not view.node.records.deep_checks:
+        return
     codes = sorted({o.code for o in _from_kernel(view) if class_of(o.code) is FaultClass.HARDWARE})
     reasons = {r.reason for r in view.node.records.hma}
     if _USER_ERROR in reasons and codes:

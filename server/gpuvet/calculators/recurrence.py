@@ -1,11 +1,10 @@
 """Whether the same thing happened to the same GPU before the last reboot (xid_rules §5)."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
 from enum import Enum
 from typing import NamedTuple
 
-from gpuvet.calculators.boots import moment
+from gpuvet.calculators.boots import microseconds, moment
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import US, NodeView, described, ground_of
 from gpuvet.model.events import BoundaryKind, Source
@@ -15,7 +14,7 @@ from gpuvet.model.verdict import Ground, Verdict
 RECURRENCE_DAYS = 14
 OPEN_CHECK = "same code on this PCI id before the last reboot?"
 
-_REACH = timedelta(days=RECURRENCE_DAYS)
+_REACH_US = RECURRENCE_DAYS * 86_400 * US
 _INJECTED = (Source.USER_SPACE.value,)
 
 SamePlace = Callable[[Occurrence, Occurrence], bool]
@@ -76,30 +75,31 @@ def recurrence(
         family: Codes that count as the same thing; default its own code.
         same: What "the same place" means; NVLink codes add the link.
     """
-    codes = tuple(family) if family is not None else (occurrence.code,)
-    if occurrence.boot:
+    facts, notes = view.node.facts, tuple[str, ...]()
+    if occurrence.boot or view.clock.resets:
+        codes = tuple(family) if family is not None else (occurrence.code,)
         earlier = _earlier(view, occurrence, codes, same)
         if earlier is not None:
             return Recurrence(Recurs.YES, earlier)
-    notes = _weaker_rungs(view, occurrence, codes, same) if view.clock.resets else ()
-    facts = view.node.facts
+        notes = _weaker_rungs(view, occurrence, codes, same)
     if facts.earlier_same_gpu_events is not None:
         return _as_told(facts.earlier_same_gpu_events, facts.reboots_since_event, notes)
-    if _whole_life_read(view, occurrence):
-        return Recurrence(Recurs.NO, notes=notes)
-    return Recurrence(Recurs.UNKNOWN, notes=notes)
+    answer = Recurs.NO if _whole_life_read(view, occurrence) else Recurs.UNKNOWN
+    return Recurrence(answer, notes=notes) if notes else _WITHOUT_MORE[answer]
+
+
+_WITHOUT_MORE = {answer: Recurrence(answer) for answer in Recurs}
 
 
 def _earlier(
     view: NodeView, occurrence: Occurrence, codes: Iterable[int], same: SamePlace
 ) -> Occurrence | None:
     """Return the last such event of an earlier boot; consequences and injections are none."""
-    reach = RECURRENCE_DAYS * 86_400 * US
     found = [
         other
         for other in view.of(*codes)
         if other.boot < occurrence.boot
-        and occurrence.start_us - other.start_us <= reach
+        and occurrence.start_us - other.start_us <= _REACH_US
         and other.sources != _INJECTED
         and same(other, occurrence)
         and not view.is_aside(other)
@@ -118,7 +118,7 @@ def outcome(
 ) -> Outcome:
     """Return the verdict of an event: `first`, or `then` where it came back after a reboot."""
     if first is then:
-        return Outcome(first)
+        return _CLOSED[first]
     return settled(recurrence(view, occurrence, family=family, same=same), first, then)
 
 
@@ -133,12 +133,12 @@ def settled(again: Recurrence, first: Verdict, then: Verdict) -> Outcome:
             notes=(*again.notes, "the same on this GPU before the last reboot"),
         )
     unknown = again.recurs is Recurs.UNKNOWN and first is not then
-    return Outcome(
-        first,
-        open_check=OPEN_CHECK if unknown else None,
-        provisional=unknown,
-        notes=again.notes,
-    )
+    found = _OPEN[first] if unknown else _CLOSED[first]
+    return found._replace(notes=again.notes) if again.notes else found
+
+
+_OPEN = {v: Outcome(v, open_check=OPEN_CHECK, provisional=True) for v in Verdict}
+_CLOSED = {v: Outcome(v) for v in Verdict}
 
 
 def earlier_ground(again: Recurrence) -> tuple[Ground, ...]:
@@ -180,11 +180,10 @@ def _whole_life_read(view: NodeView, occurrence: Occurrence) -> bool:
     """Say whether every hour in which it could have happened before was seen."""
     if not view.is_measured:
         return False
-    seen_since = view.incident.window.start
+    since_us = view.incident.since_us
     launched = view.node.launched_at
-    if launched is not None and seen_since <= launched:
+    if launched is not None and since_us <= microseconds(launched):
         return True
-    if occurrence.placed and moment(occurrence.start_us) - seen_since >= _REACH:
+    if occurrence.placed and occurrence.start_us - since_us >= _REACH_US:
         return True
-    started = [s.at_us for s in view.clock.starts[: occurrence.boot] if s.new_hardware]
-    return bool(started) and moment(started[-1]) >= seen_since
+    return any(s.new_hardware and s.at_us >= since_us for s in view.clock.starts[: occurrence.boot])

@@ -9,10 +9,10 @@ from gpuvet.calculators import (
     rules_process,
     rules_repair,
 )
-from gpuvet.calculators.coverage import HOUR
 from gpuvet.calculators.cross_node import APPLICATION_CODES, Shared
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import Finding, NodeView, described
+from gpuvet.calculators.hours import HOUR
 from gpuvet.calculators.link_lines import SPEAKS_OF_NVLINK
 from gpuvet.calculators.rules_action import recovery_findings
 from gpuvet.model.events import Source
@@ -55,8 +55,10 @@ def event_findings(view: NodeView, shared: Shared) -> Iterator[Finding]:
     for occurrence in view.kept:
         if occurrence.code in _NEVER_ALONE:
             continue
+        first = occurrence.first
+        in_doubt = occurrence.inferred or first.source is Source.GPU_LOST or "NVLink:" in first.text
         for finding in _judge(view, occurrence, shared):
-            yield _with_doubts(finding, occurrence)
+            yield _with_doubts(finding, occurrence) if in_doubt else finding
     if 154 in view.by_code:
         yield from recovery_findings(view)
 
@@ -79,9 +81,9 @@ def _out_of_place(view: NodeView, occurrence: Occurrence) -> Finding | None:
         by_others = _not_from_the_kernel(view, occurrence)
         if by_others is not None:
             return by_others
-    return rules_repair.wrong_architecture(view, occurrence) or rules_repair.foreign_gpu(
-        view, occurrence
-    )
+    if occurrence.code in view.foreign_codes:
+        return rules_repair.wrong_architecture(view, occurrence)
+    return rules_repair.foreign_gpu(view, occurrence) if view.known_gpus else None
 
 
 def _with_doubts(finding: Finding, occurrence: Occurrence) -> Finding:
@@ -95,9 +97,7 @@ def _with_doubts(finding: Finding, occurrence: Occurrence) -> Finding:
 
 
 def _told_otherwise(occurrence: Occurrence) -> str | None:
-    if occurrence.code in SPEAKS_OF_NVLINK:
-        return None
-    if not any("NVLink:" in line.text for line in occurrence.lines):
+    if occurrence.code in SPEAKS_OF_NVLINK or "NVLink:" not in occurrence.text:
         return None
     return (
         f"Xid {occurrence.code} with the text of an NVLink error: the number gives the class, the "

@@ -1,16 +1,23 @@
 """The recovery action the driver asks for: Xid 154 (xid_rules §11). It raises, never lowers."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import Finding, NodeView, class_of
 from gpuvet.catalog.recovery_actions import recovery_actions
 from gpuvet.model.verdict import FaultClass, Verdict
-from gpuvet.parse.xid_text import recovery_action
+from gpuvet.parse.xid_text import RecoveryAction, recovery_action
 
 _RULE = "xid_rules §11, Xid 154"
 _UNKNOWN_ACTION = "what this action value means"
 _UNREAD = "an action that the line was cut before"
+
+
+@lru_cache(maxsize=1024)
+def change_of(text: str) -> RecoveryAction | None:
+    """Return the change a line of Xid 154 prints; None where it was cut before the number."""
+    return recovery_action(text)
 
 
 def action_verdict(value: int) -> Verdict | None:
@@ -28,7 +35,7 @@ def advice(value: int | None) -> str | None:
 def asks_for_reset(view: NodeView, occurrence: Occurrence) -> bool:
     """Say whether the driver asked for any action on a GPU once an event had happened."""
     return any(
-        (change := recovery_action(line.text)) is not None and change.after != 0
+        (change := change_of(line.text)) is not None and change.after != 0
         for other in view.of(154)
         if other.pci == occurrence.pci
         and other.boot == occurrence.boot
@@ -42,7 +49,7 @@ def recovery_findings(view: NodeView) -> Iterator[Finding]:
     last: dict[tuple[str | None, int], tuple[tuple[int, int, str], int | None, Occurrence]] = {}
     for occurrence in view.of(154):
         for line in occurrence.lines:
-            change = recovery_action(line.text)
+            change = change_of(line.text)
             key = (occurrence.pci, occurrence.boot)
             place = (view.clock.position(line, occurrence.boot), line.line, line.stream)
             known = last.get(key)

@@ -13,7 +13,7 @@ from gpuvet.calculators.recurrence import (
     same_gpu,
     settled,
 )
-from gpuvet.calculators.rules_action import action_verdict, advice
+from gpuvet.calculators.rules_action import action_verdict, advice, change_of
 from gpuvet.calculators.rules_repair import with_outcome
 from gpuvet.catalog.nvlink5 import NVLINK5_CODES, NvLinkDecode
 from gpuvet.catalog.nvlink5_table import Investigatory
@@ -25,7 +25,6 @@ from gpuvet.catalog.xid74 import (
 )
 from gpuvet.model.events import XidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
-from gpuvet.parse.xid_text import recovery_action
 
 # xid_rules §6: an NVLink event this close on the same link explains a 137.
 PRIVILEGE_SECONDS = 5
@@ -65,15 +64,15 @@ def _nvlink5_line(view: NodeView, occurrence: Occurrence, line: XidEvent) -> Fin
     if Investigatory.INVESTIGATE_PEER_DEVICE in decode.investigatory:
         check = _OTHER_END
         notes.append(f"look at {_OTHER_END}")
-    found = with_outcome(
+    return with_outcome(
         judged,
         occurrence,
         _shown(decode, link),
         rule="xid_rules §10",
         open_check=check or "the line itself, whole",
         notes=(*notes, *((decode.note,) if decode.note else ())),
+        contradictions=(decode.contradiction,) if decode.contradiction else (),
     )
-    return found._replace(contradictions=(decode.contradiction,) if decode.contradiction else ())
 
 
 def _on_return(first: Verdict, then: Verdict) -> Verdict:
@@ -107,7 +106,7 @@ def _followed_action(view: NodeView, occurrence: Occurrence) -> int | None:
     for other in view.near(occurrence, (154,), seconds=FOLLOW_SECONDS):
         for line in other.lines:
             position = view.clock.position(line, other.boot)
-            change = recovery_action(line.text)
+            change = change_of(line.text)
             near = occurrence.start_us - reach <= position <= occurrence.end_us + reach
             if near and change is not None and (last is None or position >= last[0]):
                 last = (position, change.after)

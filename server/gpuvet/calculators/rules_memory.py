@@ -1,6 +1,7 @@
 """Uncorrectable memory errors: which memory, and what that calls for (xid_rules §6, §7)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import Finding, NodeView, described, ground_of, row_of
@@ -17,7 +18,14 @@ from gpuvet.calculators.rules_repair import with_outcome
 from gpuvet.calculators.sympathy import poison_travelled
 from gpuvet.model.cluster import Flag, GpuFacts
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
-from gpuvet.parse.xid_text import Memory, containment, ecc_counts, is_pending_remap, memory
+from gpuvet.parse.xid_text import (
+    Containment,
+    Memory,
+    containment,
+    ecc_counts,
+    is_pending_remap,
+    memory,
+)
 
 # xid_rules §7: look this far either side on the same PCI id.
 PARTNER_SECONDS = 60
@@ -44,17 +52,15 @@ def uncorrectable(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
         for place in sorted(memories)
     ] or [_unknown(view, occurrence)]
     chosen = min(judged, key=lambda f: f.rank)
-    contradictions = chosen.contradictions
+    if companions:
+        chosen = chosen._replace(companions=(*chosen.companions, *companions))
     if len(judged) > 1:
-        contradictions += (
-            (
-                f"Xid {occurrence.code} on {occurrence.pci}: lines name both DRAM and SRAM; "
-                "the stronger verdict is taken"
-            ),
+        both = (
+            f"Xid {occurrence.code} on {occurrence.pci}: lines name both DRAM and SRAM; "
+            "the stronger verdict is taken"
         )
-    yield chosen._replace(
-        companions=(*chosen.companions, *companions), contradictions=contradictions
-    )
+        chosen = chosen._replace(contradictions=(*chosen.contradictions, both))
+    yield chosen
 
 
 def _memories(
@@ -73,23 +79,25 @@ def _memories(
     return frozenset(found), tuple(grounds)
 
 
-def _named(text: str) -> set[Memory]:
+@lru_cache(maxsize=4096)
+def _named(text: str) -> frozenset[Memory]:
     match memory(text):
         case Memory.BOTH:
-            return {Memory.DRAM, Memory.SRAM}
+            return frozenset({Memory.DRAM, Memory.SRAM})
         case Memory.UNKNOWN:
-            return set()
+            return frozenset()
         case one:
-            return {one}
+            return frozenset({one})
 
 
-def _counted(text: str) -> set[Memory]:
+def _counted(text: str) -> frozenset[Memory]:
     """Return the memories whose count in a 140 is above zero."""
     counts = ecc_counts(text)
     if counts is None:
-        return set()
-    found = {Memory.DRAM} if counts.dram else set[Memory]()
-    return found | ({Memory.SRAM} if counts.ltc or counts.mmu or counts.pcie else set[Memory]())
+        return frozenset()
+    sram = counts.ltc or counts.mmu or counts.pcie
+    places = ((Memory.DRAM, counts.dram), (Memory.SRAM, sram))
+    return frozenset(place for place, number in places if number)
 
 
 def _again(view: NodeView, occurrence: Occurrence, place: Memory) -> Recurrence:
@@ -115,7 +123,7 @@ def _finding(
     contradictions: tuple[str, ...] = (),
 ) -> Finding:
     """Return a finding of hardware; UNVERIFIED leaves a REPLACE question open (xid_rules §1)."""
-    found = with_outcome(
+    return with_outcome(
         judged,
         occurrence,
         what,
@@ -124,9 +132,8 @@ def _finding(
         minimum_action=Verdict.REBOOT,
         open_check=open_check,
         notes=notes,
-    )
-    return found._replace(
-        open_replace=judged.verdict is Verdict.UNVERIFIED, contradictions=contradictions
+        contradictions=contradictions,
+        open_replace=True,
     )
 
 
@@ -222,13 +229,13 @@ def row_marked(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
         if pending or beside
         else outcome(view, occurrence, Verdict.MONITOR, then)
     )
-    found = with_outcome(
+    yield with_outcome(
         judged,
         occurrence,
         "row marked for remapping" + ("; remap pending" if pending else ""),
         open_check="whether rows keep failing: the remap histogram (nvidia-smi -q -d ROW_REMAPPER)",
+        is_qualifier=True,
     )
-    yield found._replace(is_qualifier=True)
 
 
 def remap_failed(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
@@ -255,9 +262,14 @@ def _read_after(gpu: GpuFacts, occurrence: Occurrence) -> bool:
     return gpu.read_at is None or at is None or gpu.read_at >= at
 
 
+@lru_cache(maxsize=1024)
+def _containment(text: str) -> Containment | None:
+    return containment(text)
+
+
 def contained(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 94: its RST and D-RST flags decide; poison may come from another GPU."""
-    flags = [c for line in occurrence.lines if (c := containment(line.text)) is not None]
+    flags = [c for line in occurrence.lines if (c := _containment(line.text)) is not None]
     reset = any(c.reset for c in flags)
     drain = any(c.drain_and_reset for c in flags)
     origin = poison_travelled(occurrence, view.of(48))

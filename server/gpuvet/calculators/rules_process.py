@@ -1,7 +1,7 @@
 """Xids that speak of a process: 13, 31, 32, 43, 45, 109 (xid_rules §6)."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from functools import lru_cache
 
 from gpuvet.calculators.cross_node import Seen, Shared
 from gpuvet.calculators.events import Occurrence
@@ -17,12 +17,11 @@ from gpuvet.calculators.recurrence import RECURRENCE_DAYS, outcome
 from gpuvet.calculators.rules_repair import with_outcome
 from gpuvet.model.events import XidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
-from gpuvet.parse.xid_text import mmu_fault, shader_place
+from gpuvet.parse.xid_text import ShaderPlace, shader_place
 
 # xid_rules §6: two runs are two job ids, or two pids this far apart, inside a day.
 RUN_APART_US = 60 * US
-RUNS_WITHIN = timedelta(hours=24)
-_DAY_US = 86_400 * US
+RUNS_WITHIN_US = 86_400 * US
 SAME_PROCESS_SECONDS = 60
 
 _RULE = "xid_rules §6"
@@ -31,10 +30,12 @@ _LINK_CHECK = "PCIe link state and replay counters of this GPU"
 
 
 def _leave(occurrence: Occurrence, what: str, *, notes: tuple[str, ...] = ()) -> Finding:
-    pids = sorted({e.pid for e in occurrence.lines if e.pid is not None})
-    names = sorted({e.process for e in occurrence.lines if e.process})
-    who = f", process {names[0]}" if names else ""
-    who += f" pid {pids[0]}" if pids else ""
+    name, pid = occurrence.first.process, occurrence.first.pid
+    if occurrence.folded:
+        name = min((e.process for e in occurrence.folded if e.process), default=None)
+        pid = min((e.pid for e in occurrence.folded if e.pid is not None), default=None)
+    who = f", process {name}" if name is not None else ""
+    who += f" pid {pid}" if pid is not None else ""
     return Finding(
         verdict=Verdict.LEAVE_ALONE,
         fault_class=FaultClass.APPLICATION,
@@ -87,11 +88,10 @@ def _lines_until(
 
 def _elsewhere(view: NodeView, occurrence: Occurrence, shared: Shared) -> bool:
     """Say whether another GPU or node shows the code within a day."""
-    at = occurrence.at
-    if at is None:
+    if not occurrence.placed:
         return any(o.pci != occurrence.pci for o in view.of(occurrence.code))
-    mine = Seen(at, view.node.node, occurrence.pci, occurrence.code)
-    return shared.is_elsewhere(occurrence.code, mine, RUNS_WITHIN)
+    mine = Seen(occurrence.start_us, view.node.node, occurrence.pci)
+    return shared.is_elsewhere(occurrence.code, mine, RUNS_WITHIN_US)
 
 
 def on_many_nodes(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
@@ -102,17 +102,30 @@ def on_many_nodes(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
 
 def graphics_exception(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:
     """Xid 13: the same SM in two runs while other GPUs are clean needs a diagnosis."""
-    places: dict[tuple[int, int], list[tuple[int, XidEvent]]] = {}
-    for position, line in _lines_until(view, occurrence, _DAY_US):
-        place = shader_place(line.text)
-        if place is not None:
-            places.setdefault((place.gpc, place.tpc), []).append((position, line))
-    repeated = next((p for p, lines in places.items() if _runs(view, lines) >= 2), None)
+    lines = _lines_until(view, occurrence, RUNS_WITHIN_US)
+    repeated = _repeated_place(view, lines) if _runs(view, lines) >= 2 else None
     if repeated is not None and not _elsewhere(view, occurrence, shared):
         gpc, tpc = repeated
         yield _repeated(occurrence, f"the same GPC {gpc}, TPC {tpc} in 2 or more runs")
     else:
         yield _leave(occurrence, "a program's own fault")
+
+
+def _repeated_place(
+    view: NodeView, lines: Sequence[tuple[int, XidEvent]]
+) -> tuple[int, int] | None:
+    """Return the (GPC, TPC) that two runs name, or None."""
+    places: dict[tuple[int, int], list[tuple[int, XidEvent]]] = {}
+    for position, line in lines:
+        place = _place(line.text)
+        if place is not None:
+            places.setdefault((place.gpc, place.tpc), []).append((position, line))
+    return next((p for p, found in places.items() if _runs(view, found) >= 2), None)
+
+
+@lru_cache(maxsize=4096)
+def _place(text: str) -> ShaderPlace | None:
+    return shader_place(text)
 
 
 def _repeated(occurrence: Occurrence, why: str, check: str = _DIAGNOSE) -> Finding:
@@ -135,7 +148,7 @@ def mmu(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Find
             verdict=Verdict.REBOOT
         )
         return
-    runs = _runs(view, _lines_until(view, occurrence, _DAY_US))
+    runs = _runs(view, _lines_until(view, occurrence, RUNS_WITHIN_US))
     if runs >= 2 and not _elsewhere(view, occurrence, shared):
         yield _repeated(occurrence, f"{runs} runs on this GPU only, no other GPU or node")
     else:
@@ -144,8 +157,7 @@ def mmu(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Find
 
 def stops_answering(view: NodeView, occurrence: Occurrence) -> bool:
     """Say whether an Xid 31 of an unknown client left GPUs or nvidia-smi without an answer."""
-    faults = [mmu_fault(line.text) for line in occurrence.lines]
-    if not any(fault is not None and fault.is_unrecognized_client for fault in faults):
+    if not any("UNRECOGNIZED_CLIENT" in line.text for line in occurrence.lines):
         return False
     facts, expected = view.node.facts, expected_gpus(view.node)
     fewer = facts.gpus_seen is not None and facts.gpus_seen < (expected or 1)
@@ -157,7 +169,7 @@ def pushbuffer(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterat
     del shared
     if _has_pcie_errors(view, occurrence):
         yield _repeated(occurrence, "with PCIe errors of this GPU", _LINK_CHECK)
-    elif _runs(view, _lines_until(view, occurrence, RECURRENCE_DAYS * _DAY_US)) >= 2:
+    elif _runs(view, _lines_until(view, occurrence, RECURRENCE_DAYS * RUNS_WITHIN_US)) >= 2:
         yield _repeated(occurrence, "the same GPU in 2 or more runs", _LINK_CHECK)
     else:
         yield _leave(occurrence, "one invalid push buffer stream")

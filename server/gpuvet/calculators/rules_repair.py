@@ -8,7 +8,7 @@ from gpuvet.calculators.finding import Finding, NodeView, class_of, described, r
 from gpuvet.calculators.link_lines import links_named
 from gpuvet.calculators.recurrence import Outcome, outcome, same_gpu
 from gpuvet.catalog.instance_types import instance_type
-from gpuvet.catalog.xids import Architecture, XidRow
+from gpuvet.catalog.xids import Architecture, XidRow, xids
 from gpuvet.model.cluster import Flag
 from gpuvet.model.verdict import FaultClass, Verdict
 from gpuvet.parse.xid_text import repair
@@ -85,6 +85,9 @@ def with_outcome(
     minimum_action: str = Verdict.MONITOR,
     open_check: str | None = None,
     notes: tuple[str, ...] = (),
+    contradictions: tuple[str, ...] = (),
+    is_qualifier: bool = False,
+    open_replace: bool = False,
 ) -> Finding:
     """Return the finding of an event whose recurrence is settled.
 
@@ -97,6 +100,9 @@ def with_outcome(
         minimum_action: For an UNVERIFIED that is no recurrence.
         open_check: What settles an UNVERIFIED.
         notes: More for the reader.
+        contradictions: As in `Finding`, like the next two.
+        is_qualifier: It never names a cause alone.
+        open_replace: UNVERIFIED leaves a REPLACE question open.
     """
     unverified = settled.verdict is Verdict.UNVERIFIED
     return Finding(
@@ -109,8 +115,11 @@ def with_outcome(
         minimum_action=(settled.minimum_action or minimum_action) if unverified else None,
         open_check=open_check if unverified else settled.open_check,
         provisional=settled.provisional,
+        open_replace=open_replace and unverified,
+        is_qualifier=is_qualifier,
         companions=settled.companions,
-        notes=(*notes, *settled.notes),
+        contradictions=contradictions,
+        notes=notes + settled.notes if settled.notes else notes,
     )
 
 
@@ -155,11 +164,20 @@ def _least(row: XidRow) -> Verdict:
     return Verdict.REBOOT if row.minimum_action == "REBOOT" else Verdict.MONITOR
 
 
+@cache
+def foreign_codes(type_name: str | None) -> frozenset[int]:
+    """Return the codes that the GPUs of an instance type do not raise (xid_rules §13)."""
+    architecture = _architecture(type_name)
+    if architecture is None:
+        return frozenset()
+    return frozenset(row.code for row in xids().values() if not row.is_expected_on(architecture))
+
+
 def wrong_architecture(view: NodeView, occurrence: Occurrence) -> Finding | None:
     """Return the finding of a code the instance type's GPUs do not raise, or None."""
-    row, architecture = row_of(occurrence.code), _architecture(view.node.instance_type)
-    if row is None or architecture is None or row.is_expected_on(architecture):
+    if occurrence.code not in view.foreign_codes:
         return None
+    architecture = _architecture(view.node.instance_type)
     return Finding(
         verdict=Verdict.UNVERIFIED,
         fault_class=FaultClass.UNKNOWN,

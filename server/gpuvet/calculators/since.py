@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpuvet.calculators.boots import microseconds, moment
-from gpuvet.calculators.coverage import epoch_hour
 from gpuvet.calculators.finding import Finding, NodeView
+from gpuvet.calculators.hours import epoch_hour
 from gpuvet.calculators.platform import cleared_at
 from gpuvet.model.coverage import Gate
 from gpuvet.model.verdict import Verdict

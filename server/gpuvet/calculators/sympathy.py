@@ -4,6 +4,7 @@ Which follows which, and within how many seconds, is `catalog/consequences.csv`;
 row is read.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -64,6 +65,22 @@ class _Span(NamedTuple):
     end_us: int
 
 
+class _Ordered(NamedTuple):
+    """Events by boot and start, to be searched backwards from a place."""
+
+    found: Sequence[Occurrence]
+    places: Sequence[tuple[int, int]]
+    longest_us: int  # of any of their bursts
+
+
+def _ordered(found: Sequence[Occurrence]) -> _Ordered:
+    return _Ordered(
+        found=found,
+        places=[(o.boot, o.start_us) for o in found],
+        longest_us=max((o.end_us - o.start_us for o in found), default=0),
+    )
+
+
 class _Surroundings(NamedTuple):
     """What else happened on the node, for the rows to look up."""
 
@@ -78,8 +95,8 @@ def put_aside(
     by_code: Mapping[int, Sequence[Occurrence]],
     node: NodeEvidence,
     clock: NodeClock,
-) -> dict[int, str]:
-    """Return, by index, the events that are consequences, each with what it follows."""
+) -> list[tuple[Occurrence, str]]:
+    """Return the events that are consequences, each with what it follows."""
     switch = [e for e in node.records.sxids if is_fatal(e)]
     around = _Surroundings(
         by_code=by_code,
@@ -87,60 +104,97 @@ def put_aside(
         link_switch=[_span(e, clock) for e in switch if e.link is not None],
         going_down=_going_down(node, clock),
     )
-    aside: dict[int, str] = {}
-    for index, occurrence in enumerate(occurrences):
-        if occurrence.code not in _TEARDOWN and (reason := _follows(occurrence, around)):
-            aside[index] = reason
-    if not _TEARDOWN.isdisjoint(by_code):
-        # A teardown follows only what is no consequence itself.
-        causes = [o for i, o in enumerate(occurrences) if i not in aside]
-        for index, occurrence in enumerate(occurrences):
-            if occurrence.code in _TEARDOWN and (
-                reason := _torn_down_by(occurrence, causes, occurrences, around)
-            ):
-                aside[index] = reason
+    aside = [
+        (occurrence, reason)
+        for code, found in by_code.items()
+        if code not in _TEARDOWN and (rows := _with_causes(code, around))
+        for occurrence in found
+        if (reason := _follows(occurrence, rows, around))
+    ]
+    torn_down = [o for code in _TEARDOWN.intersection(by_code) for o in by_code[code]]
+    if not torn_down:
+        return aside
+    # A teardown follows only what is no consequence itself.
+    effects = {id(occurrence) for occurrence, _ in aside}
+    not_causes = _row("teardown-after-xid").not_causes
+    causes = [o for o in occurrences if o.code not in not_causes and id(o) not in effects]
+    ordered = _ordered(causes)
+    aside += [
+        (occurrence, reason)
+        for occurrence in torn_down
+        if (reason := _torn_down_by(occurrence, ordered, occurrences, around))
+    ]
     return aside
 
 
-def _follows(occurrence: Occurrence, around: _Surroundings) -> str | None:
-    for row in _rows(occurrence.code):
+_Rows = Sequence[tuple[Consequence, _Ordered]]
+
+
+def _with_causes(code: int, around: _Surroundings) -> _Rows:
+    """Return the rows of a code that have a cause on the node, with these causes."""
+    rows: list[tuple[Consequence, _Ordered]] = []
+    for row in _rows(code):
+        by_switch = row.cause_kind is not CauseKind.XID and bool(around.fatal_switch)
+        causes = _of_codes(row, around)
+        if causes or by_switch:
+            rows.append((row, _ordered(causes)))
+    return rows
+
+
+def _of_codes(row: Consequence, around: _Surroundings) -> list[Occurrence]:
+    """Return the events whose code a row names as a cause, in order."""
+    if row.cause_kind not in {CauseKind.XID, CauseKind.LINK_DROP}:
+        return []
+    codes = row.causes or tuple(around.by_code)
+    lists = [around.by_code[c] for c in codes if c in around.by_code and c not in row.not_causes]
+    if len(lists) == 1:
+        return list(lists[0])
+    return sorted((o for found in lists for o in found), key=lambda o: (o.boot, o.start_us, o.code))
+
+
+def _follows(occurrence: Occurrence, rows: _Rows, around: _Surroundings) -> str | None:
+    for row, causes in rows:
         condition = _EFFECT.get(row.rule)
         if condition is not None and not condition(occurrence):
             continue
-        reason = _cause(row, occurrence, around)
+        reason = _cause(row, occurrence, causes, around)
         if reason is not None:
             return reason
     return None
 
 
-def _cause(row: Consequence, occurrence: Occurrence, around: _Surroundings) -> str | None:
+def _cause(
+    row: Consequence, occurrence: Occurrence, causes: _Ordered, around: _Surroundings
+) -> str | None:
     if row.cause_kind is CauseKind.SXID and _near(row, occurrence, around.fatal_switch):
         return "a fatal SXid of the NVSwitch"
     if row.cause_kind is CauseKind.LINK_DROP and _near(row, occurrence, around.link_switch):
         return "a fatal SXid of a link"
-    if row.cause_kind not in {CauseKind.XID, CauseKind.LINK_DROP}:
-        return None
     holds = _CAUSE.get(row.rule)
-    for cause in _of_codes(row, around):
+    for cause in _reaching(row, occurrence, causes):
         if (
             cause is not occurrence
             and _in_scope(row.scope, occurrence, cause)
-            and _precedes(row, occurrence, cause)
             and (holds is None or holds(cause))
         ):
             return _named(cause)
     return None
 
 
+def _reaching(row: Consequence, effect: Occurrence, causes: _Ordered) -> Iterator[Occurrence]:
+    """Yield the causes in a row's window around the start of an effect, the last first."""
+    latest = (effect.boot, effect.start_us + row.cause_after_seconds * _US)
+    reach_us = (row.cause_before_seconds or 0) * _US + causes.longest_us
+    for index in range(bisect_right(causes.places, latest) - 1, -1, -1):
+        cause = causes.found[index]
+        if cause.boot != effect.boot or effect.start_us - cause.start_us > reach_us:
+            return
+        if _precedes(row, effect, cause):
+            yield cause
+
+
 def _named(cause: Occurrence) -> str:
     return f"Xid {cause.code} on {cause.pci or 'an unnamed GPU'}"
-
-
-def _of_codes(row: Consequence, around: _Surroundings) -> Iterator[Occurrence]:
-    codes = row.causes or tuple(around.by_code)
-    for code in codes:
-        if code not in row.not_causes:
-            yield from around.by_code.get(code, ())
 
 
 def _in_scope(scope: Scope, effect: Occurrence, cause: Occurrence) -> bool:
@@ -170,13 +224,12 @@ def _precedes(row: Consequence, effect: Occurrence, cause: Occurrence) -> bool:
 
 def _in_reach(row: Consequence, effect: Occurrence, cause: Occurrence | _Span) -> bool:
     """Say whether a span reaches into a row's window around the start of the effect."""
-    if cause.boot != effect.boot:
-        return False
-    start = effect.start_us
-    if cause.start_us - start > row.cause_after_seconds * _US:
-        return False
-    before = row.cause_before_seconds
-    return before is None or start - cause.end_us <= before * _US
+    start, before = effect.start_us, row.cause_before_seconds
+    return (
+        cause.boot == effect.boot
+        and cause.start_us - start <= row.cause_after_seconds * _US
+        and (before is None or start - cause.end_us <= before * _US)
+    )
 
 
 def _near(row: Consequence, effect: Occurrence, spans: Iterable[_Span]) -> bool:
@@ -185,7 +238,7 @@ def _near(row: Consequence, effect: Occurrence, spans: Iterable[_Span]) -> bool:
 
 def _torn_down_by(
     occurrence: Occurrence,
-    causes: Sequence[Occurrence],
+    causes: _Ordered,
     everything: Sequence[Occurrence],
     around: _Surroundings,
 ) -> str | None:
@@ -194,9 +247,9 @@ def _torn_down_by(
     if roots:
         return _named_root(occurrence, roots, everything)
     row = _row("teardown-after-xid")
-    for cause in causes:
-        if cause.code not in row.not_causes and _precedes(row, occurrence, cause):
-            return _named(cause)
+    cause = next(_reaching(row, occurrence, causes), None)
+    if cause is not None:
+        return _named(cause)
     down = _row("teardown-by-shutdown")
     return "the node's own shutdown" if _near(down, occurrence, around.going_down) else None
 

@@ -7,6 +7,7 @@ nothing; the same evidence in any order gives the same verdicts.
 from collections import defaultdict
 from collections.abc import Sequence
 
+from gpuvet.calculators.boots import microseconds
 from gpuvet.calculators.cause import Cause, cause_of, in_order, is_after_failure
 from gpuvet.calculators.cross_node import (
     MANY_NODES,
@@ -23,12 +24,16 @@ from gpuvet.calculators.gate import Gated, gate
 from gpuvet.calculators.gpu_count import count_contradictions
 from gpuvet.calculators.platform import platform_contradictions, platform_findings
 from gpuvet.calculators.rules import event_findings
+from gpuvet.calculators.rules_repair import foreign_codes
 from gpuvet.calculators.rules_switch import switch_findings, switch_notes
 from gpuvet.calculators.since import as_of_now
 from gpuvet.calculators.sympathy import put_aside
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence
 from gpuvet.model.events import Source
 from gpuvet.model.verdict import Confidence, DecidedBy, FaultClass, Ground, NodeVerdict, Verdict
+
+# Ours: a storm of events is no better a ground than its first ones; the rest is counted.
+MOST_GROUNDS = 12
 
 _AGENT = frozenset({Source.HMA, Source.DCGM})
 
@@ -39,6 +44,7 @@ def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
         orchestrator=evidence.orchestrator,
         window=evidence.window,
         now=evidence.now,
+        since_us=microseconds(evidence.window.start),
         failure_at=evidence.failure_at,
         failure_measured=evidence.failure_measured,
         driver_changed_at=evidence.driver_changed_at,
@@ -46,11 +52,7 @@ def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
     views = [view_node(node, incident) for node in evidence.nodes]
     shared = look_across(views)
     found = [_findings(view, shared) for view in views]
-    faults = (
-        spreading_faults({v.node.node: f for v, f in zip(views, found, strict=True)})
-        if len(views) > 1
-        else ()
-    )
+    faults = spreading_faults({v.node.node: f for v, f in zip(views, found, strict=True)})
     return tuple(
         _conclude(view, as_of_now(view, echoes(view, own, faults)), shared)
         for view, own in zip(views, found, strict=True)
@@ -65,15 +67,17 @@ def view_node(node: NodeEvidence, incident: Incident) -> NodeView:
     for occurrence in occurrences:
         by_code[occurrence.code].append(occurrence)
     aside = put_aside(occurrences, by_code, node, events.clock)
+    aside_ids = frozenset(id(occurrence) for occurrence, _ in aside)
     return NodeView(
         node=node,
         incident=incident,
         events=events,
         aside=aside,
-        aside_ids=frozenset(id(occurrences[index]) for index in aside),
+        aside_ids=aside_ids,
         by_code=by_code,
-        kept=[o for i, o in enumerate(occurrences) if i not in aside] if aside else occurrences,
+        kept=[o for o in occurrences if id(o) not in aside_ids] if aside else occurrences,
         known_gpus=_known_gpus(node),
+        foreign_codes=foreign_codes(node.instance_type),
     )
 
 
@@ -161,12 +165,17 @@ def _grounds(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[G
     """Return what the verdict rests on; for an empty node, what was looked at."""
     if not ranked:
         return (_silence(view, gated),)
-    top = ranked[0]
-    kept = [f for f in ranked if f.rank == top.rank or f.rank <= 3]
     grounds: list[Ground] = [_silence(view, gated)] if gated.closed else []
-    for finding in kept:
-        grounds += [finding.ground, *finding.companions]
+    for finding in _kept(ranked)[:MOST_GROUNDS]:
+        grounds.append(finding.ground)
+        grounds += finding.companions
     return tuple(dict.fromkeys(grounds))
+
+
+def _kept(ranked: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the findings that set the verdict, and whatever else calls for a reboot or more."""
+    least = max(ranked[0].rank, 3) if ranked else 0
+    return [f for f in ranked if f.rank <= least]
 
 
 def _silence(view: NodeView, gated: Gated) -> Ground:
@@ -205,6 +214,9 @@ def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str
         notes += top.notes
         if is_after_failure(view, top):
             notes.append(f"it lies after the failure at {_clock(view)}: not its cause")
+        cut = len(_kept(ranked)) - MOST_GROUNDS
+        if cut > 0:
+            notes.append(f"{cut} further findings of the same weight, not quoted")
         also = [f for f in ranked if f.rank > max(top.rank, 3)]
         notes += [f"also seen: {f.what} on {f.pci or 'the node'} ({f.verdict})" for f in also[:6]]
     notes += _aside_notes(view)
@@ -222,8 +234,7 @@ def _clock(view: NodeView) -> str:
 def _aside_notes(view: NodeView) -> list[str]:
     """Name consequences by code and reason, without their numbers standing for anything."""
     by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for index, reason in view.aside.items():
-        occurrence = view.events.occurrences[index]
+    for occurrence, reason in view.aside:
         by_reason[(occurrence.code, reason)].append(occurrence.pci or "an unnamed GPU")
     return [
         f"Xid {code} on {', '.join(sorted(set(gpus))[:4])}"

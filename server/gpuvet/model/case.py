@@ -24,6 +24,12 @@ class CaseForm(StrEnum):
     FILE = "file"
     VERDICT = "verdict"  # one JSON file with nodes, logs and declared coverage
     SCENARIO = "scenario"  # recorded AWS calls with a log and a metric store
+    LIVE = "live"  # an account, asked through the doors
+
+    @property
+    def searches_by_itself(self) -> bool:
+        """True where the log door reads every stream it names, and no file stands for one."""
+        return self in {CaseForm.SCENARIO, CaseForm.LIVE}
 
 
 class FileStatus(StrEnum):
@@ -57,12 +63,14 @@ class FileKind(StrEnum):
     SLURM_LOG = "slurm log"
     CLUSTER_LOG = "parallelcluster log"
     BOOT_LOG = "boot log"  # cloud-init and lifecycle output
+    PACKAGE_LOG = "package log"  # dpkg, apt, rpm, dnf
     NCCL_LOG = "nccl log"
     JOB_LOG = "job output"
     OTHER_LOG = "other log"
     NVIDIA_SMI = "nvidia-smi"
     BUG_REPORT = "nvidia bug report"
     TRANSCRIPT = "commands run on a node"
+    FLIGHT_RECORDER = "flight recorder"
     KUBE_OBJECT = "kubernetes object"
     MANIFEST = "manifest"
     SCRIPT = "script"

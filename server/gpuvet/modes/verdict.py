@@ -27,6 +27,7 @@ from gpuvet.model.report import (
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.evidence import Gathered, gather
+from gpuvet.modes.unread import unread_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.report.verdict import verdict_markdown
 from gpuvet.report.words import span
@@ -93,7 +94,9 @@ def common_fields(case: Case, resolved: Resolved, gathered: Gathered) -> CommonF
         window=ReportWindow(
             since=evidence.window.start, until=evidence.window.end, source=evidence.window_source
         ),
-        coverage=tuple(row for node in evidence.nodes for row in _rows(node.coverage)),
+        coverage=tuple(
+            row for node in (*evidence.nodes, *gathered.not_judged) for row in _rows(node.coverage)
+        ),
         files=tuple(_file_rows(case)),
         lines=CountsRow(
             understood=gathered.counts.understood,
@@ -165,6 +168,7 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
                 reason=file.reason or "cut_short",
                 closes_with="the whole file",
             )
+    yield from unread_rows(case)
 
 
 def _as_row(missing: NotSeen) -> NotSeenRow:

@@ -9,10 +9,11 @@ import pickletools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 from gpuvet.model.network import FlightDump, FlightGroup
 from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, text_at, whole_at
+from gpuvet.parse.json_layer import is_list
 from gpuvet.parse.rank_tokens import file_tokens
 from gpuvet.parse.untrusted import clean
 
@@ -128,14 +129,14 @@ class _Walker:
         self.stack.append(items)
 
     def _append(self, items: _Stack) -> None:
-        target = self.stack[-1]
-        if not isinstance(target, list):
+        target: object = self.stack[-1]
+        if not is_list(target):
             raise NotPlain("the pickle appends to something that is no list")
         target.extend(items)
 
     def _set(self, items: _Stack) -> None:
-        target = self.stack[-1]
-        if not isinstance(target, dict):
+        target: object = self.stack[-1]
+        if not _is_dict(target):
             raise NotPlain("the pickle sets items of something that is no dict")
         target.update(_pairs(items))
 
@@ -149,6 +150,10 @@ _LITERALS = frozenset(
 )
 _PUTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 _GETS = frozenset({"GET", "BINGET", "LONG_BINGET"})
+
+
+def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    return isinstance(value, dict)
 
 
 def _pairs(items: _Stack) -> dict[Any, Any]:

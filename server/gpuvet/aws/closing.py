@@ -1,0 +1,75 @@
+"""What would close a reading that is not complete: the permission, the call, the wait (§0.2)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpuvet.aws.reads import READS
+from gpuvet.aws.subjects import SUBJECTS
+from gpuvet.model.evidence import Envelope, Reason, Status
+
+# aws_evidence §0.2 and §6: plans whose accounts may call AWS Health.
+HEALTH_PLANS = (
+    "Business Support+, Enterprise or Unified Operations (older: Business, Enterprise On-Ramp)"
+)
+_CONTINUOUS = "NodeProvisioningMode Continuous"
+
+
+def operation_of(answer: Envelope[Any]) -> str:
+    """Return `service:Operation` of a reading."""
+    return f"{answer.service}:{answer.operation}"
+
+
+def subject_of(answer: Envelope[Any]) -> str:
+    """Return what a reading was about, with its operation."""
+    operation = operation_of(answer)
+    return f"{SUBJECTS.get(operation, 'a reading')} ({operation})"
+
+
+def reason_of(answer: Envelope[Any]) -> str:
+    """Return why a reading is not complete: its reason, else the service's code, else its state."""
+    if answer.reason is not None:
+        return answer.reason.value
+    return answer.error_code or answer.status.value.lower()
+
+
+def closes_with(answer: Envelope[Any]) -> str:
+    """Return what somebody would do to get this reading; it always names the call."""
+    operation = operation_of(answer)
+    if answer.reason in _CLOSING:
+        return _CLOSING[answer.reason](answer, operation)
+    if answer.status is Status.NOT_FOUND:
+        return f"the right name or id for {operation}; what was named does not exist"
+    said = f" ({answer.notes[0]})" if answer.notes else ""
+    return f"{operation} again; it answered {answer.error_code or answer.status}{said}"
+
+
+def _denied(answer: Envelope[Any], operation: str) -> str:
+    read = READS.get(operation)
+    action = read.iam_action if read else operation
+    if answer.error_code in {"AuthFailure", "OptInRequired"}:
+        return f"{operation} with credentials and a region that are enabled for this account"
+    return f"allow {action}; `gpuvet iam-policy` prints the policy to ask for"
+
+
+def _not_supported(answer: Envelope[Any], operation: str) -> str:
+    if answer.operation in {"ListClusterEvents", "DescribeClusterEvent"}:
+        return f"{operation} on a cluster with {_CONTINUOUS}; CloudTrail and the logs stand in"
+    return f"{operation} does not apply to this resource"
+
+
+_CLOSING: Mapping[Reason | None, Callable[[Envelope[Any], str], str]] = {
+    Reason.DENIED: _denied,
+    Reason.EXPIRED: lambda _, op: f"new credentials (sign in again), then {op}",
+    Reason.THROTTLED: lambda _, op: f"{op} again in a few minutes; the service was throttling",
+    Reason.TIMED_OUT: lambda _, op: f"{op} again, over a narrower window if it is a query",
+    Reason.NOT_SUBSCRIBED: lambda _, op: f"{op} under a support plan that has it: {HEALTH_PLANS}",
+    Reason.NOT_SUPPORTED: _not_supported,
+    Reason.UNREACHABLE: lambda _, op: f"a network path to the service's endpoint, then {op}",
+    Reason.ROW_CAP: lambda _, op: f"{op} over a narrower window: it returned as many as it may",
+    Reason.PAGE_CAP: lambda _, op: f"{op} with a narrower filter: there are more pages",
+    Reason.BUDGET: lambda answer, op: (
+        f"{op} with a larger --deadline or --max-scan-gb"
+        + (f" ({answer.notes[0]})" if answer.notes else "")
+    ),
+    Reason.NOT_RECORDED: lambda _, op: f"{op} against the account, or recorded in the case",
+}

@@ -1,0 +1,47 @@
+"""What a question has read: each thing once, and a list of all that could not be read.
+
+A report is made of many readings by many hands. This is the one place that sees all of them, so
+a reading that failed is named even where whoever asked for it had no use for its status.
+"""
+
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+from gpuvet.aws.door import AwsDoor, Page
+from gpuvet.aws.recorded import canonical
+from gpuvet.model.evidence import Envelope
+
+_Key = tuple[str, str, str | None]
+
+
+class Ledger:
+    """An AWS door that asks the door behind it each question once; see `AwsDoor`.
+
+    Asked twice, a running account might answer differently, and a report would disagree with
+    itself.
+    """
+
+    def __init__(self, door: AwsDoor) -> None:
+        self._door = door
+        self._answers: dict[_Key, Envelope[tuple[Page, ...]]] = {}
+        self._locks: dict[_Key, Lock] = {}
+        self._lock = Lock()
+
+    def read(
+        self, operation: str, params: Mapping[str, Any], *, region: str | None = None
+    ) -> Envelope[tuple[Page, ...]]:
+        """Return the answer to one read, the same each time; see `AwsDoor.read`."""
+        key = (operation, canonical(params), region)
+        with self._lock:
+            own = self._locks.setdefault(key, Lock())
+        with own:
+            if key not in self._answers:
+                self._answers[key] = self._door.read(operation, params, region=region)
+            return self._answers[key]
+
+    def incomplete(self) -> tuple[Envelope[tuple[Page, ...]], ...]:
+        """Return every reading so far that is neither OK nor OK_EMPTY, in the order asked."""
+        with self._lock:
+            known = list(self._answers.values())
+        return tuple(answer for answer in known if not answer.status.is_complete)

@@ -1,0 +1,55 @@
+"""A live account as a case: the same doors that a recorded one has, narrowed to one question."""
+
+from datetime import datetime
+
+from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
+from gpuvet.aws.clusters import find_target
+from gpuvet.aws.door import AwsDoor
+from gpuvet.aws.ledger import Ledger
+from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.case.case import Case
+from gpuvet.model.case import CaseForm, CaseMeta
+from gpuvet.model.target import Target
+
+
+def live_case(
+    door: AwsDoor,
+    target: Target,
+    *,
+    now: datetime,
+    region: str | None = None,
+    account: str | None = None,
+    question: str | None = None,
+) -> Case:
+    """Return the nodes of a target as a case; each read of the account is made once.
+
+    Args:
+        door: The way to the account.
+        target: Which nodes.
+        now: The clock of the whole question.
+        region: The door's region.
+        account: Whose account it is, where known.
+        question: The user's words.
+
+    Raises:
+        UsageError: The target names nothing, nobody, or several clusters.
+    """
+    # What a name means is looked up beside the question: that one kind of cluster may not be
+    # listed is no gap in the evidence about another.
+    found = find_target(Ledger(door), target, region)
+    ledger = Ledger(door)
+    aws = NarrowedAws(ledger, found)
+    meta = CaseMeta(
+        id=found.name or "live",
+        form=CaseForm.LIVE,
+        question=question,
+        now=now,
+        now_source="the clock",
+        account=account,
+        region=region,
+        cluster=found.name,
+        orchestrator=found.orchestrator,
+    )
+    logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
+    named = tuple((instance, "the question") for instance in found.instances)
+    return Case(meta=meta, files=(), aws=aws, logs=logs, named=named, ledger=ledger)

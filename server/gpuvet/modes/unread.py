@@ -1,0 +1,31 @@
+"""Readings of an account that failed, as rows of what was not seen."""
+
+from collections.abc import Iterator
+
+from gpuvet.aws.closing import closes_with, reason_of, subject_of
+from gpuvet.case.case import Case
+from gpuvet.model.evidence import Reason
+from gpuvet.model.report import NotSeenRow
+
+_REASONS = frozenset(Reason)
+
+
+def unread_rows(case: Case) -> Iterator[NotSeenRow]:
+    """Yield one row for each read and reason that failed, in the order first asked.
+
+    Only an account keeps such a list; the absences of a case are told by its files.
+    """
+    seen: dict[tuple[str, str], NotSeenRow] = {}
+    for answer in case.ledger.incomplete() if case.ledger else ():
+        what, reason = subject_of(answer), reason_of(answer)
+        row = NotSeenRow(
+            what=what,
+            reason=Reason(reason) if reason in _REASONS else reason,
+            closes_with=closes_with(answer),
+        )
+        seen.setdefault((what, reason), row)
+    # Rows are told apart by what was not seen: two reasons for one read stand in one row each.
+    told: set[str] = set()
+    for (what, reason), row in seen.items():
+        yield row if what not in told else row.model_copy(update={"what": f"{what}: {reason}"})
+        told.add(what)

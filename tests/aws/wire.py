@@ -1,0 +1,97 @@
+"""Helpers of the tests of the live door: what botocore can call, and an HTTP session that records.
+
+Nothing here opens a socket: botocore's own HTTP session is replaced where it would send.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import botocore.httpsession
+import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.model import OperationModel, Shape
+from botocore.session import Session
+
+Respond = Callable[[AWSPreparedRequest], AWSResponse]
+
+
+class Reached(BaseException):
+    """A request got to the HTTP session; no `except Exception` on the way hides it."""
+
+
+class RecordingSession:
+    """Stands in for botocore's HTTP session: remembers that something was sent, sends nothing."""
+
+    def __init__(self) -> None:
+        self.sent: list[AWSPreparedRequest] = []
+
+    def send(self, request: AWSPreparedRequest) -> AWSResponse:
+        self.sent.append(request)
+        raise Reached
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def operations(core: Session) -> Iterator[tuple[str, OperationModel]]:
+    """Yield every operation of every service that botocore knows."""
+    for service in core.get_available_services():
+        model = core.get_service_model(service)
+        for name in model.operation_names:
+            yield service, model.operation_model(name)
+
+
+def filled(shape: Shape | None, *, depth: int = 0) -> dict[str, Any]:
+    """Return the least parameters with which a request can be built at all."""
+    if shape is None:
+        return {}
+    required = set(shape.required_members)
+    required |= {
+        name
+        for name, member in shape.members.items()
+        if member.serialization.get("location") == "uri"
+    }
+    return {name: _value(shape.members[name], depth) for name in sorted(required)}
+
+
+def _value(shape: Shape, depth: int) -> Any:
+    simple = {
+        "string": "xxxxxxxx",
+        "character": "x",
+        "boolean": False,
+        "integer": 1,
+        "long": 1,
+        "float": 1.0,
+        "double": 1.0,
+        "timestamp": 1_700_000_000,
+        "blob": b"x",
+    }
+    if shape.type_name in simple:
+        return simple[shape.type_name]
+    if shape.type_name == "structure" and depth < 4:
+        return filled(shape, depth=depth + 1)
+    return [] if shape.type_name == "list" else {}
+
+
+@pytest.fixture
+def http(monkeypatch: pytest.MonkeyPatch) -> Callable[[Respond], list[AWSPreparedRequest]]:
+    """Return a function that answers every HTTP request of botocore, and lists what was sent."""
+
+    def answer_with(respond: Respond) -> list[AWSPreparedRequest]:
+        sent: list[AWSPreparedRequest] = []
+
+        def send(_self: object, request: AWSPreparedRequest) -> AWSResponse:
+            sent.append(request)
+            return respond(request)
+
+        monkeypatch.setattr(botocore.httpsession.URLLib3Session, "send", send)
+        return sent
+
+    return answer_with
+
+
+def response(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> AWSResponse:
+    """Return an HTTP response as botocore parses it."""
+    answer = AWSResponse("https://aws.test", status, dict(headers or {}), None)
+    answer._content = body
+    return answer
