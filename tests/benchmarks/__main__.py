@@ -1,4 +1,4 @@
-"""Runs one benchmark or all: `python -m tests.benchmarks [scan|lines|cold|serve|incident] [options]`.
+"""Runs one benchmark or all: `python -m tests.benchmarks [NAME] [options]`.
 
 Run from the root of a checkout. Every benchmark interleaves its runs with those of its baseline
 and prints the median of each, its spread, and their ratio. Big inputs are made in a temporary
@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "server"))
+sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
-from tests.benchmarks import cold, incident, lines, scan, serve  # noqa: E402 - after the package is on the path
+from benchmarks import cold, incident, lines, scan, serve  # noqa: E402 (after the path is set)
 
 
 def main() -> int:

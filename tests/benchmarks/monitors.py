@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "server"), str(ROOT)]
 
-from tests.benchmarks.measure import say  # noqa: E402  (as above)
+from benchmarks.measure import say  # noqa: E402  (as above)
 
 from gpuvet.simulate.guard import run_rules  # noqa: E402  (after the package is on the path)
 from gpuvet.simulate.rule import RuleSpec  # noqa: E402  (as above)
