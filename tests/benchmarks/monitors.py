@@ -5,6 +5,7 @@ plain `re.match` loop over the same lines and patterns in a process of its own.
 """
 
 import argparse
+import compileall
 import json
 import os
 import statistics
@@ -132,6 +133,7 @@ def _peak_mib(path: Path) -> float:
 def cold(runs: int) -> None:
     """Measure a cold `gpuvet spec check` against importing pydantic and the YAML reader."""
     spec = next((ROOT / "tests/cases/job_specs").glob("c01*.yaml"))
+    compileall.compile_dir(ROOT / "server", quiet=1)  # as installers do
     ours = (
         "import argparse, sys; from gpuvet.commands import spec; p = argparse.ArgumentParser(); "
         "spec.add_parser(p.add_subparsers()); a = p.parse_args(['spec', 'check', sys.argv[1]]); "
