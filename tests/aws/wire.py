@@ -3,14 +3,13 @@
 Nothing here opens a socket: botocore's own HTTP session is replaced where it would send.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import botocore.httpsession
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.model import OperationModel, Shape
-from botocore.session import Session
+from botocore.model import Shape
 
 Respond = Callable[[AWSPreparedRequest], AWSResponse]
 
@@ -26,19 +25,12 @@ class RecordingSession:
         self.sent: list[AWSPreparedRequest] = []
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
+        """Remember the request and go no further."""
         self.sent.append(request)
         raise Reached
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-def operations(core: Session) -> Iterator[tuple[str, OperationModel]]:
-    """Yield every operation of every service that botocore knows."""
-    for service in core.get_available_services():
-        model = core.get_service_model(service)
-        for name in model.operation_names:
-            yield service, model.operation_model(name)
 
 
 def filled(shape: Shape | None, *, depth: int = 0) -> dict[str, Any]:
@@ -54,7 +46,7 @@ def filled(shape: Shape | None, *, depth: int = 0) -> dict[str, Any]:
     return {name: _value(shape.members[name], depth) for name in sorted(required)}
 
 
-def _value(shape: Shape, depth: int) -> Any:
+def _value(shape: Any, depth: int) -> object:
     simple = {
         "string": "xxxxxxxx",
         "character": "x",
@@ -70,7 +62,9 @@ def _value(shape: Shape, depth: int) -> Any:
         return simple[shape.type_name]
     if shape.type_name == "structure" and depth < 4:
         return filled(shape, depth=depth + 1)
-    return [] if shape.type_name == "list" else {}
+    if shape.type_name == "list":
+        return [_value(shape.member, depth + 1)] if shape.metadata.get("min") else []
+    return {}
 
 
 @pytest.fixture
