@@ -27,7 +27,7 @@ class Who(NamedTuple):
     arn: str | None = None
 
 
-class Opened(NamedTuple):
+class Entered(NamedTuple):
     """One question's door, and whom it opens to."""
 
     door: LiveAws
@@ -54,7 +54,7 @@ class LiveAccounts:
         """The clock of every question."""
         return self._clock
 
-    def open(
+    def enter(
         self,
         *,
         profile: str | None = None,
@@ -62,7 +62,7 @@ class LiveAccounts:
         role: str | None = None,
         budget: Budget | None = None,
         max_pages: int = MAX_PAGES,
-    ) -> Opened:
+    ) -> Entered:
         """Return the door of one question, after asking whose credentials these are.
 
         Raises:
@@ -87,7 +87,7 @@ class LiveAccounts:
             )
 
         who = self._known.get((login, where)) or self._identify(door(None), login, where)
-        return Opened(door(who.account), who, login)
+        return Entered(door(who.account), who, login)
 
     def _ready(self, login: Login, region: str | None) -> "tuple[Clients, str]":
         from gpuvet.aws.live_clients import Clients

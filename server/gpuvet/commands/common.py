@@ -2,9 +2,17 @@
 
 import argparse
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from gpuvet.aws.budget import CLI_SECONDS, SCAN_GB
+
+
+class Arguments(Protocol):
+    """Whatever takes arguments: a parser or a group of one."""
+
+    def add_argument(self, *names: str, **how: Any) -> Any:  # noqa: ANN401 (argparse's own)
+        """Add an argument."""
+        ...
 
 
 class Subparsers(Protocol):
@@ -55,7 +63,7 @@ def add_live(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_login(parser: "argparse._ArgumentGroup | argparse.ArgumentParser") -> None:
+def add_login(parser: Arguments) -> None:
     """Add `--profile`, `--region`, `--role` and `--external-id`; a server may be given several."""
     parser.add_argument("--profile", action="append", metavar="NAME", help="an AWS profile")
     parser.add_argument("--region", action="append", metavar="REGION", help="an AWS region")

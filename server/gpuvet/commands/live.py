@@ -35,7 +35,7 @@ def case_of(args: argparse.Namespace) -> Case:
             "--tag K=V, or --case PATH"
         )
     budget = Budget(read_seconds(args.deadline, CLI_SECONDS))
-    opened = LiveAccounts(login_of(args)).open(budget=budget)
+    opened = LiveAccounts(login_of(args)).enter(budget=budget)
     return live_case(
         opened.door,
         target,

@@ -33,7 +33,7 @@ class SourceAccess(Value):
 class AccessReport(Value):
     """Who we are, what can be read, and the policy that would open the rest."""
 
-    schema_: str = Field("gpuvet/access/1", alias="schema")
+    schema_: str = Field(default="gpuvet/access/1", alias="schema")
     account: str | None = None
     arn: str | None = None
     profile: str | None = None

@@ -54,7 +54,7 @@ def account_access(
         UsageError: The identity was not given at start, or has no credentials.
     """
     budget = Budget(DOCTOR_SECONDS, monotonic=accounts.clock.monotonic)
-    opened = accounts.open(profile=profile, region=region, role=role, budget=budget, max_pages=1)
+    opened = accounts.enter(profile=profile, region=region, role=role, budget=budget, max_pages=1)
     return access_report(
         opened.door,
         now=accounts.clock.now(),
@@ -109,9 +109,11 @@ def access_report(
 
 
 def _asked(door: AwsDoor, probes: Mapping[str, Params]) -> dict[str, Envelope[tuple[Page, ...]]]:
+    def ask(operation: str) -> Envelope[tuple[Page, ...]]:
+        return door.read(operation, probes[operation])
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = pool.map(lambda one: door.read(one[0], one[1]), probes.items())
-        return dict(zip(probes, answers, strict=True))
+        return dict(zip(probes, pool.map(ask, probes), strict=True))
 
 
 def _lists(now: datetime) -> Iterator[tuple[str, Params]]:
