@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import botocore.session
 import pytest
-from aws.wire import Reached, RecordingSession, Respond, filled, http, response
+from aws.wire import Reached, RecordingSession, Respond, filled, http, keys, no_machine, response
 from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
@@ -23,7 +22,8 @@ from gpuvet.aws.login import Login
 from gpuvet.aws.reads import READS, Read, read_of
 from gpuvet.errors import NotReadOnly
 
-__all__ = ["http"]
+__all__ = ["http", "keys", "no_machine"]
+pytestmark = pytest.mark.usefixtures("keys")
 
 LISTED = frozenset({*READS, *CREDENTIAL_CALLS})
 SERVICES = botocore.session.get_session().get_available_services()
@@ -33,18 +33,6 @@ BARE = Config(
     parameter_validation=False, signature_version=UNSIGNED, retries={"total_max_attempts": 1}
 )
 Http = Callable[[Respond], list[AWSPreparedRequest]]
-
-
-@pytest.fixture(autouse=True)
-def _no_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keep the credentials and the configuration of this machine out."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "EXAMPLE")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
 
 
 def reached_behind_the_back(services: list[str]) -> Iterator[tuple[str, str]]:
