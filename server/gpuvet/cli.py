@@ -35,6 +35,8 @@ COMMANDS = (
     Command("verdict", "gpuvet.commands.verdict", "one verdict per node, with its grounds"),
     Command("incident", "gpuvet.commands.incident", "what failed, why, and what to do"),
     Command("xid", "gpuvet.commands.xid", "explain an Xid, an SXid or a raw driver line"),
+    Command("doctor", "gpuvet.commands.doctor", "what the credentials and the account let us see"),
+    Command("iam-policy", "gpuvet.commands.iam_policy", "print the IAM policy that reading takes"),
     Command("serve", "gpuvet.commands.serve", "run the MCP server"),
     Command("demo", "gpuvet.commands.demo", "judge the case that comes with the package"),
     Command("docs", "gpuvet.commands.docs", "write the generated part of references/"),

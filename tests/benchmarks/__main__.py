@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "server"))
+sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
-# The package is on the path only now.
-from tests.benchmarks import cold, incident, lines, scan, serve, verdicts  # noqa: E402
+# The path is set only now.
+from benchmarks import cold, incident, lines, scan, serve, verdicts  # noqa: E402
 
 
 def main() -> int:

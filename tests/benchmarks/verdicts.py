@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from tests.benchmarks.measure import interleaved, report, say
+from benchmarks.measure import interleaved, report, say
 
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NodeRecords, Orchestrator

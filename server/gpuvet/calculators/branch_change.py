@@ -172,7 +172,7 @@ def _later_call(call: Change, evidence: ChangeEvidence) -> Signal:
         what=f"{call.name} by {who(call)} at {utc(call.at)}, after the failure began",
         resource=call.resource or call.cluster or evidence.cluster_name,
         at=call.at,
-        hypothesis_only=True,
+        effect=True,  # it can follow from the failure and cannot have caused it
         evidence=(call.evidence,) if call.evidence else (),
     )
 
@@ -354,6 +354,7 @@ def _unseen(evidence: ChangeEvidence) -> Iterator[NotSeen]:
             reason=missed[0].reason or Reason.NOT_RECORDED,
             closes_with=f"look up {some(names, 3)} (cloudtrail:LookupEvents)",
         )
+    yield from not_read(evidence.nodes_read, "the list of the cluster's nodes", "list them")
     yield from not_read(evidence.events, "HyperPod cluster events", "list them")
     yield from not_read(evidence.services_read, "logs of the cluster's services", "search them")
 

@@ -60,6 +60,7 @@ class ChangeEvidence:
     scripts: tuple[ScriptUpgrade, ...] = ()
     services: tuple[ServiceRecord, ...] = ()
     services_read: Envelope[Any] | None = None
+    nodes_read: Envelope[Any] | None = None  # the list of nodes: effects show on it
     records: Mapping[str, NodeRecords] = field(default_factory=dict[str, NodeRecords])
     facts: Mapping[str, NodeFacts] = field(default_factory=dict[str, NodeFacts])
     host_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

@@ -104,7 +104,7 @@ def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
     if seen:
         return max(sorted(set(seen)), key=seen.count)
     is_listed = any("sagemaker:ListClusterNodes" in n.known_from for n in nodes)
-    return _hyperpod_kind(case) if is_listed else Orchestrator.UNKNOWN
+    return _hyperpod_kind(case) if is_listed or case.meta.cluster else Orchestrator.UNKNOWN
 
 
 def _hyperpod_kind(case: Case) -> Orchestrator:
