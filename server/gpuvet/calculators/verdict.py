@@ -208,7 +208,8 @@ def _contradictions(view: NodeView, ranked: Sequence[Finding]) -> tuple[str, ...
 
 
 def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str, ...]:
-    notes: list[str] = [] if not ranked and not view.aside else list(gated.notes)
+    # With nothing found, the ground itself says the first of them.
+    notes = list(gated.notes if ranked or view.aside else gated.notes[1:])
     top = ranked[0] if ranked else None
     if top is not None:
         notes += top.notes
