@@ -212,7 +212,7 @@ def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str
     notes = list(gated.notes if ranked or view.aside else gated.notes[1:])
     top = ranked[0] if ranked else None
     if top is not None:
-        notes += top.notes
+        notes += [note for f in _kept(ranked)[:MOST_GROUNDS] for note in f.notes]
         if is_after_failure(view, top):
             notes.append(f"it lies after the failure at {_clock(view)}: not its cause")
         cut = len(_kept(ranked)) - MOST_GROUNDS
