@@ -1,6 +1,7 @@
 """Copies and bursts folded, order kept, lost events inferred (xid_rules §3)."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from node_world import GPU, GPU2, at, days, judged, node_of, reboot, xid
@@ -8,13 +9,13 @@ from node_world import GPU, GPU2, at, days, judged, node_of, reboot, xid
 from gpuvet.calculators.events import NodeEvents, prepare_events
 from gpuvet.model.events import AnyRecord, GpuIdentity, Source, TimeQuality, XidEvent
 
-HMA = {"source": Source.HMA, "stream": "agent"}
-DCGM = {"source": Source.DCGM, "stream": "dcgm", "pci": None}
-SYSLOG = {"stream": "syslog"}
+HMA: dict[str, Any] = {"source": Source.HMA, "stream": "agent"}
+DCGM: dict[str, Any] = {"source": Source.DCGM, "stream": "dcgm", "pci": None}
+SYSLOG: dict[str, Any] = {"stream": "syslog"}
 UP = 400_000_000_000  # microseconds of uptime
 
 
-def up(seconds: float) -> dict[str, object]:
+def up(seconds: float) -> dict[str, Any]:
     return {"uptime_us": UP + int(seconds * 1_000_000)}
 
 

@@ -1,5 +1,7 @@
 """What people and nvidia-smi read on a node (xid_rules §11)."""
 
+from typing import Any
+
 import pytest
 from node_world import (
     FAILURE,
@@ -30,6 +32,7 @@ from gpuvet.model.events import (
     TimeQuality,
 )
 
+NOTHING: dict[str, object] = {}
 HYPERPOD, EC2 = Orchestrator.HYPERPOD_EKS, Orchestrator.EC2
 
 
@@ -171,7 +174,7 @@ def test_inactive_links_count_beside_live_ones(gpus: list[GpuFacts], verdict: st
         ),
         pytest.param(
             [presence(7, -7200), reboot(-3600), presence(7, 0)],
-            *({}, HYPERPOD, "REPLACE"),
+            *(NOTHING, HYPERPOD, "REPLACE"),
             id="fewer before and after a reboot",
         ),
         pytest.param(
@@ -259,7 +262,7 @@ def test_a_refused_version_explains_a_fabric_that_is_not_up() -> None:
 
 
 def test_fabric_manager_lines_of_two_streams_at_one_time_do_not_clash() -> None:
-    same = {"at": at(0), "line": 7}
+    same: dict[str, Any] = {"at": at(0), "line": 7}
     records = [
         manager(FabricState.FAILED, stream="messages", **same),
         manager(FabricState.FAILED, stream="journal", **same),

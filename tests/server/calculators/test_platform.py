@@ -1,5 +1,7 @@
 """What HyperPod itself decided about a node (xid_rules §11, HyperPod; §13)."""
 
+from typing import Any
+
 import pytest
 from node_world import condition, covered, deep_check, hma, judged, reboot, xid
 
@@ -9,7 +11,8 @@ from gpuvet.model.events import AnyRecord, Source
 
 LABEL = "sagemaker.amazonaws.com/node-health-status"
 CHECK = "sagemaker.amazonaws.com/deep-health-check-status"
-PLATFORM = {"orchestrator": Orchestrator.HYPERPOD_EKS}
+NOTHING: dict[str, object] = {}
+PLATFORM: dict[str, Any] = {"orchestrator": Orchestrator.HYPERPOD_EKS}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +25,7 @@ PLATFORM = {"orchestrator": Orchestrator.HYPERPOD_EKS}
                 hma(condition="NvidiaErrorReboot"),
                 hma(60, condition="NvidiaErrorReboot", condition_true=False),
             ],
-            *({}, "LEAVE ALONE"),
+            *(NOTHING, "LEAVE ALONE"),
             id="a condition that was cleared",
         ),
         pytest.param(
@@ -30,7 +33,7 @@ PLATFORM = {"orchestrator": Orchestrator.HYPERPOD_EKS}
                 hma(condition="NvidiaErrorReboot", condition_true=False),
                 hma(60, condition="NvidiaErrorReboot"),
             ],
-            *({}, "REBOOT"),
+            *(NOTHING, "REBOOT"),
             id="a condition that came back",
         ),
         pytest.param([hma(reason="XidUserAppError")], {}, "LEAVE ALONE", id="a user's error"),
@@ -50,7 +53,7 @@ PLATFORM = {"orchestrator": Orchestrator.HYPERPOD_EKS}
         pytest.param([], {"status": "Running"}, "LEAVE ALONE", id="running"),
         pytest.param(
             [condition("", kind=LABEL, status="UnschedulablePendingReboot")],
-            *({}, "REBOOT"),
+            *(NOTHING, "REBOOT"),
             id="a label read as a condition",
         ),
         pytest.param(
@@ -66,12 +69,12 @@ PLATFORM = {"orchestrator": Orchestrator.HYPERPOD_EKS}
         pytest.param([deep_check(0, passed=True)], {}, "LEAVE ALONE", id="a deep check passed"),
         pytest.param(
             [deep_check(0, passed=False), deep_check(60, passed=True)],
-            *({}, "LEAVE ALONE"),
+            *(NOTHING, "LEAVE ALONE"),
             id="a deep check failed, then passed",
         ),
         pytest.param(
             [deep_check(0, passed=False, faulty=True), deep_check(60, passed=True)],
-            *({}, "REPLACE"),
+            *(NOTHING, "REPLACE"),
             id="a faulty instance stays one",
         ),
     ],

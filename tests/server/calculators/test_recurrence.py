@@ -1,6 +1,7 @@
 """Whether a thing came back, and what has been done since (xid_rules §3.6, §5)."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from node_world import (
@@ -42,7 +43,7 @@ STOP_START, RELOAD, RESET = (
 
 
 def lost(seconds: float = 0, **more: object) -> XidEvent:
-    return xid(79, LOST, seconds, **more)
+    return xid(79, LOST, seconds).model_copy(update=more)
 
 
 def identity(seconds: float, uuid: str | None = None, serial: str | None = None) -> GpuIdentity:
@@ -169,7 +170,8 @@ OPEN = "same code on this PCI id before the last reboot?"
 def test_an_unknown_past_makes_a_first_occurrence_provisional(
     node: dict[str, object], window: Window | None, confidence: str
 ) -> None:
-    found = judged(lost(), node=node, **({"window": window} if window else {}))
+    asked: dict[str, Any] = {"window": window} if window else {}
+    found = judged(lost(), node=node, **asked)
     assert (found.verdict, found.confidence) == ("REBOOT", confidence)
     assert (found.open_check == OPEN) == (confidence == "provisional")
 
@@ -296,7 +298,7 @@ def test_an_open_question_about_memory_survives_the_reboot_it_asked_for() -> Non
 
 
 def journal(seconds: float, boot: str, **more: object) -> XidEvent:
-    return lost(seconds, boot=boot, **more)
+    return lost(seconds, boot=boot).model_copy(update=more)
 
 
 def test_boots_are_told_by_journald_ids() -> None:
@@ -311,7 +313,7 @@ def test_boots_are_told_by_falling_uptime() -> None:
 
 
 def test_uptime_alone_tells_boots_of_a_stream_without_wall_times() -> None:
-    bare = {"at": None, "time_quality": TimeQuality.NONE}
+    bare: dict[str, Any] = {"at": None, "time_quality": TimeQuality.NONE}
     again = [lost(uptime_us=400_000_000_000, **bare), lost(uptime_us=90_000_000, **bare)]
     assert judged(*again).verdict == "REPLACE"
     assert judged(*again[:1]).verdict == "REBOOT"

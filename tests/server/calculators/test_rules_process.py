@@ -223,7 +223,7 @@ def test_application_codes_on_three_nodes_at_once_are_the_jobs_own(
 
 
 def test_half_of_the_jobs_nodes_are_enough() -> None:
-    old = [xid(80, "CRC", -days(1)), reboot(-3600)]
+    old: list[AnyRecord] = [xid(80, "CRC", -days(1)), reboot(-3600)]
     found = verdicts(
         node_of(*old, xid(80, "CRC", pid=1)), node_of(xid(80, "CRC", 5, pid=1), node=OTHER)
     )

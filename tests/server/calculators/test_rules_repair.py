@@ -17,7 +17,7 @@ from node_world import (
 
 from gpuvet.catalog.xids import xids
 from gpuvet.model.cluster import Flag, NodeFacts, Orchestrator
-from gpuvet.model.coverage import Gate
+from gpuvet.model.coverage import Gate, NodeCoverage
 from gpuvet.model.events import AnyRecord, Source
 from gpuvet.model.verdict import Verdict
 
@@ -196,7 +196,7 @@ def test_a_line_that_a_program_wrote_is_no_first_occurrence() -> None:
     ],
 )
 def test_a_node_condition_alone_stands_for_the_event_unless_the_log_denies_it(
-    reading: AnyRecord, coverage: object, verdict: str
+    reading: AnyRecord, coverage: NodeCoverage | None, verdict: str
 ) -> None:
     found = judged(reading, coverage=coverage, instance_type=None)
     assert found.verdict.value == verdict

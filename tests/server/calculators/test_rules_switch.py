@@ -7,7 +7,8 @@ from gpuvet.model.events import AnyRecord, BoundaryKind
 
 
 def again(code: int, **more: object) -> list[AnyRecord]:
-    return [sxid(code, -days(1), **more), reboot(-3600), sxid(code, **more)]
+    first, second = sxid(code, -days(1)), sxid(code)
+    return [first.model_copy(update=more), reboot(-3600), second.model_copy(update=more)]
 
 
 @pytest.mark.parametrize(
