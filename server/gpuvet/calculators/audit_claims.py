@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from gpuvet.calculators.audit_holes import cause_words
 from gpuvet.calculators.audit_hours import is_out_of_scope
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.hours import spans
-from gpuvet.model.audit import Hole, NodeSight
+from gpuvet.model.audit import Hole, HoleKind, NodeSight
 from gpuvet.model.coverage import CoverageStatus, Gate, NodeCoverage, Shipper
 from gpuvet.model.evidence import Window
 from gpuvet.model.verdict import Verdict
+from gpuvet.report.audit import because
 from gpuvet.report.words import counted, some, span
 
 _MOST_SPANS = 4
@@ -67,16 +67,16 @@ def node_claim(coverage: NodeCoverage, xids: XidCount, holes: Sequence[Hole]) ->
         return f"{seen} in {live} of {asked} h. {open_hours}"
     if coverage.gate is Gate.HMA_ONLY:
         return _agent_claim(coverage, xids)
-    why = "; ".join(dict.fromkeys(cause_words(hole) for hole in holes)) or _reasons(coverage)
-    told = f"{seen} seen all the same; " if xids.total or xids.undated else ""
-    return f"Not observable: {told}no hour of it was covered ({why})."
+    why = _because(holes) or f": {_reasons(coverage)}"
+    told = f" {seen} seen all the same." if xids.total or xids.undated else ""
+    return f"Not observable in any of {_asked(holes)} h{why}.{told}"
 
 
 def _xid_words(xids: XidCount) -> str:
     undated = f", {xids.undated} more without a date" if xids.undated else ""
     if not xids.total:
         return f"0 Xids{undated}"
-    codes = ", ".join(f"{code} ×{n}" if n > 1 else str(code) for code, n in xids.by_code.items())
+    codes = ", ".join(f"{code} x{n}" if n > 1 else str(code) for code, n in xids.by_code.items())
     return f"{counted(xids.total, 'Xid event')} ({codes}){undated}"
 
 
@@ -95,9 +95,21 @@ def _hours(hours: Sequence[datetime]) -> str:
 
 
 def _because(holes: Sequence[Hole]) -> str:
-    named = [hole for hole in holes if hole.hours > hole.seen_elsewhere]
-    words = list(dict.fromkeys(cause_words(hole) for hole in named))
+    """Return why the node's kernel log was not seen; streams of services are beside the point."""
+    named = [h for h in holes if h.source in _KERNEL and h.hours > h.seen_elsewhere]
+    telling = [h for h in named if all(c.kind not in _BESIDE for c in h.causes)] or named
+    words = list(dict.fromkeys(because(hole) for hole in telling))
     return f": {'; '.join(words[:3])}" if words else ""
+
+
+_KERNEL = frozenset(
+    {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
+)
+_BESIDE = frozenset({HoleKind.PROVES_NOTHING})
+
+
+def _asked(holes: Sequence[Hole]) -> int:
+    return max((hole.hours for hole in holes), default=0)
 
 
 def _reasons(coverage: NodeCoverage) -> str:
@@ -134,11 +146,15 @@ def fleet_claim(
     events = sum(n.xid_events for n in asked)
     seen, all_hours = sum(n.hours_measured for n in asked), sum(n.hours_asked for n in asked)
     faulty = [n.node for n in asked if verdicts.get(n.node) in _ACTING]
+    of = counted(len(asked), "node")
     parts = [
-        f"0 Xids may be claimed for every hour of {len(clean)} of {counted(len(asked), 'node')}",
-        f"{seen} of {all_hours} node-hours were seen, with {counted(events, 'Xid event')} in them"
+        f"0 Xids may be claimed for every hour of {len(clean)} of {of}"
+        if clean
+        else f"0 Xids may be claimed for every hour of none of {of}",
+        f"the kernel log was seen in {seen} of {all_hours} node-hours"
         if all_hours
-        else f"no hour was counted; {counted(events, 'Xid event')} seen",
+        else "no hour was counted",
+        f"{counted(events, 'Xid event')} in all",
     ]
     agent = [n for n in asked if n.status in _AGENT]
     if agent:

@@ -28,9 +28,7 @@ def fault_rows(
     return tuple(sorted(rows, key=_order))
 
 
-def _of_node(
-    view: NodeView, verdicts: Mapping[str, Verdict], asked: Window
-) -> Iterator[FaultRow]:
+def _of_node(view: NodeView, verdicts: Mapping[str, Verdict], asked: Window) -> Iterator[FaultRow]:
     groups: dict[tuple[str | None, int, int], list[Occurrence]] = {}
     for one in view.events.occurrences:
         groups.setdefault((one.pci, one.epoch, one.code), []).append(one)

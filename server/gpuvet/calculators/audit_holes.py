@@ -89,7 +89,7 @@ def holes_of(
 
 
 _OF_NODE = {
-    HourCode.NO_STREAM: (HoleKind.NO_STREAM, "no stream carries this node's name"),
+    HourCode.NO_STREAM: (HoleKind.NO_STREAM, "none of the groups searched has one of this node"),
     HourCode.NOT_SEARCHED: (
         HoleKind.NOT_SEARCHED,
         "lines arrived, but no complete search for Xids ran over their stream",
@@ -178,8 +178,11 @@ def _causes(
 
 def _unknown(source: SourceCoverage) -> HoleCause:
     reason = source.reason or "not read"
-    kind = HoleKind.COUNT if "incomplete" in reason else HoleKind.PROVES_NOTHING
-    return _plain(kind, reason)
+    if "incomplete" in reason:
+        return _plain(HoleKind.COUNT, reason)
+    if reason.startswith("NO_KERNEL_LINES"):
+        reason = "it never carried a kernel line, whatever else arrives in it"
+    return _plain(HoleKind.PROVES_NOTHING, reason)
 
 
 def _plain(kind: HoleKind, words: str, *, measured: bool = True) -> HoleCause:
@@ -201,7 +204,8 @@ def _silence(
         quiet = "only kernel lines are shipped: a healthy kernel is quiet"
         yield _plain(HoleKind.PROVES_NOTHING, quiet, measured=False)
     if gap.note:
-        yield _plain(HoleKind.LAG, gap.note, measured=False)
+        end = "its end " if gap.hours > 1 else ""
+        yield _plain(HoleKind.LAG, f"{end}{gap.note}", measured=False)
 
 
 def _agent(gap: Gap, lines: Sequence[AgentLine]) -> Iterator[HoleCause]:
@@ -258,9 +262,7 @@ def _node_down(node: NodeEvidence, gap: Gap) -> Iterator[HoleCause]:
 _STARTS = frozenset({BoundaryKind.REBOOT, BoundaryKind.STOP_START})
 
 
-def _deleted(
-    source: SourceCoverage, gap: Gap, changes: Sequence[Change]
-) -> Iterator[HoleCause]:
+def _deleted(source: SourceCoverage, gap: Gap, changes: Sequence[Change]) -> Iterator[HoleCause]:
     """Yield calls that delete a group or stream, or shorten its retention, after the hole began."""
     for call in changes:
         if call.kind is not ChangeKind.LOGS or call.is_attempt or call.at < gap.start:
@@ -304,15 +306,5 @@ def _names_a_node(text: str) -> bool:
     return any(word.startswith("i-") and len(word) > 9 for word in text.replace(",", " ").split())
 
 
-def _others_live(
-    node: str, hour: datetime, live: Mapping[str, frozenset[datetime]] | None
-) -> int:
+def _others_live(node: str, hour: datetime, live: Mapping[str, frozenset[datetime]] | None) -> int:
     return sum(hour in hours for other, hours in (live or {}).items() if other != node)
-
-
-def cause_words(hole: Hole) -> str:
-    """Return the reasons of a hole as one phrase, measured ones first."""
-    if not hole.causes:
-        return "no evidence names a reason"
-    ordered = sorted(hole.causes, key=lambda c: not c.measured)
-    return "; ".join(f"{c.kind.value} ({c.words})" for c in ordered)

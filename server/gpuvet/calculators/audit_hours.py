@@ -137,9 +137,7 @@ def _agent_codes(source: SourceCoverage, frame: Frame, life: Life) -> Codes:
     return tuple(shown if h in asked else frame.excuse(h, life) for h in frame.hours)
 
 
-def node_codes(
-    coverage: NodeCoverage, sources: Sequence[Codes], frame: Frame, life: Life
-) -> Codes:
+def node_codes(coverage: NodeCoverage, sources: Sequence[Codes], frame: Frame, life: Life) -> Codes:
     """Return the letter of every hour of a node, from those of its sources."""
     if _is_declared(coverage):
         return _declared(coverage, frame, life)

@@ -12,8 +12,12 @@ from gpuvet.model.audit import (
     Witness,
 )
 from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.coverage import Shipper
 from gpuvet.report import lights
 
+_KERNEL = frozenset(
+    {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
+)
 _EKS = frozenset({Orchestrator.EKS, Orchestrator.HYPERPOD_EKS})
 
 
@@ -59,14 +63,12 @@ def _order(row: LightRow) -> int:
     return tuple(Witness).index(row.what)
 
 
-def _kernel(
-    nodes: Sequence[NodeSight], holes: Sequence[Hole], place: Place
-) -> Iterator[LightRow]:
+def _kernel(nodes: Sequence[NodeSight], holes: Sequence[Hole], place: Place) -> Iterator[LightRow]:
     """Yield a row for each reason that left hours of kernel logs dark."""
     asked = {n.node for n in nodes if n.hours_asked > n.hours_measured}
     by_kind: dict[HoleKind | None, list[Hole]] = {}
     for hole in holes:
-        if hole.node in asked and hole.seen_elsewhere < hole.hours and hole.source != "HMA":
+        if hole.node in asked and hole.seen_elsewhere < hole.hours and hole.source in _KERNEL:
             first = next((c.kind for c in hole.causes if c.measured), None)
             kind = first or (hole.causes[0].kind if hole.causes else None)
             by_kind.setdefault(kind, []).append(hole)
@@ -96,7 +98,8 @@ def _kernel_steps(
         return
     if kind is HoleKind.RETENTION:
         yield lights.retention(group)
-    yield lights.read_on_the_node(min(h.start for h in holes), max(h.end for h in holes))
+    spans = dict.fromkeys((h.node, h.start, h.end) for h in holes)
+    yield lights.read_on_the_node(list(spans))
     match kind:
         case HoleKind.ROTATION | HoleKind.AGENT:
             yield lights.rotation()

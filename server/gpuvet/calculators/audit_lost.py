@@ -22,10 +22,9 @@ MOST_RESTART = timedelta(hours=6)
 _NO_HOURS = GpuHours(0.0, 0.0, 0.0)
 _EXACT = frozenset({TimeQuality.EXACT, TimeQuality.ASSUMED})
 FORMULAS = (
-    "idle: minutes of hours in which every GPU of the node has 90 % of its power points and all "
-    "are below 5 %, / 60 × GPUs",
-    "down: (launch of the successor - call that replaced the node) in hours × GPUs",
-    "restarting: (first boot line - shutdown line before it) in hours × GPUs",
+    "idle: minutes of hours in which every GPU has 90 % of its points, all below 5 %, / 60 x GPUs",
+    "down: (launch of the successor - call that replaced the node) in hours x GPUs",
+    "restarting: (first boot line - shutdown line before it) in hours x GPUs",
 )
 
 
@@ -70,7 +69,7 @@ def lost_hours(
         row.model_copy(update={"money": row.gpu_hours * price}) if price is not None else row
         for row in rows
     )
-    money = (f"money: GPU hours × {price:g} {currency or ''}".rstrip(),) if price else ()
+    money = (f"money: GPU hours x {price:g} {currency or ''}".rstrip(),) if price else ()
     return LostHours(
         rows=priced,
         used=tuple(used),
@@ -93,9 +92,7 @@ def _used(node: NodeEvidence, found: LostEvidence) -> UsedRow | None:
         return None
     blocks = found.reserved.get(node.node)
     spans = [both for one in blocks if (both := _overlap(span, one))] if blocks else [span]
-    hours = sum(
-        (idle_hours(series, found.gpus[node.node], one) for one in spans), start=_NO_HOURS
-    )
+    hours = sum((idle_hours(series, found.gpus[node.node], one) for one in spans), start=_NO_HOURS)
     basis = "inside its reservation" if blocks else "while it ran; no reservation of it was read"
     return UsedRow(
         node=node.node,
@@ -116,14 +113,12 @@ def _idle(used: Iterable[UsedRow], found: LostEvidence) -> Iterator[LostRow]:
     for row in used:
         if row.idle > 0:
             gpus = found.gpus[row.node]
-            refs = tuple(
-                dict.fromkeys(s.evidence for s in found.power[row.node] if s.evidence)
-            )
+            refs = tuple(dict.fromkeys(s.evidence for s in found.power[row.node] if s.evidence))
             yield LostRow(
                 node=row.node,
                 cause=LostCause.IDLE,
                 gpu_hours=row.idle,
-                formula=f"{row.idle / gpus:.2f} h × {gpus} GPUs = {row.idle:.2f}",
+                formula=f"{row.idle / gpus:.2f} h x {gpus} GPUs = {row.idle:.2f}",
                 basis=f"GPU power, Maximum, {row.basis}",
                 evidence=refs[:4],
             )
@@ -161,7 +156,7 @@ def _restarts(nodes: Iterable[NodeEvidence], found: LostEvidence) -> Iterator[Lo
             key=lambda pair: pair[0],
         )
         boots = sorted(
-            (b.at for b in node.records.boundaries if b.at and b.kind is BoundaryKind.REBOOT)
+            b.at for b in node.records.boundaries if b.at and b.kind is BoundaryKind.REBOOT
         )
         last: datetime | None = None
         for at, record in downs:
@@ -190,7 +185,7 @@ def _row(
         node=node,
         cause=cause,
         gpu_hours=hours * gpus,
-        formula=f"{hours:.2f} h × {gpus} GPUs = {hours * gpus:.2f}",
+        formula=f"{hours:.2f} h x {gpus} GPUs = {hours * gpus:.2f}",
         basis=basis,
         evidence=refs,
     )
@@ -202,9 +197,7 @@ def _unknown(
     have = {row.node for row in used}
     without = [n.node for n in nodes if n.node not in have]
     if without:
-        yield (
-            f"idle hours of {len(without)} of {len(nodes)} nodes: no GPU power of them was read"
-        )
+        yield (f"idle hours of {len(without)} of {len(nodes)} nodes: no GPU power of them was read")
     unreserved = [row.node for row in used if not row.reserved]
     if unreserved:
         yield f"whether {len(unreserved)} nodes ran in reserved capacity: no reservation was read"

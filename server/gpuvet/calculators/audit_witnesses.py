@@ -78,9 +78,7 @@ def _row(
 
 def _kernel(coverage: NodeCoverage, found: WitnessEvidence) -> WitnessRow:
     carriers = [s for s in coverage.sources if s.source is not Shipper.HMA and s.stream]
-    counts = [
-        n for s in carriers if (n := found.kernel_lines.get((s.group, s.stream))) is not None
-    ]
+    counts = [n for s in carriers if (n := found.kernel_lines.get((s.group, s.stream))) is not None]
     refs = tuple(s.evidence for s in carriers if s.evidence)
     if sum(counts):
         live = coverage.hours_measured

@@ -306,6 +306,7 @@ class AuditReport(Value):
     verdicts: dict[str, Verdict]
     branch: Branch | None = None
     label: Label
+    label_because: str
     confidence: ReportConfidence
     confidence_basis: str
     clusters: tuple[ClusterRow, ...]

@@ -35,6 +35,7 @@ class Gathered:
     counts: LineCounts
     nodes: tuple[CaseNode, ...]
     services: ServiceLog
+    logs: Logs
     notes: tuple[str, ...] = ()
 
 
@@ -66,6 +67,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         counts=logs.lines,
         nodes=nodes,
         services=services,
+        logs=logs,
     )
 
 

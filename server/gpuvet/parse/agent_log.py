@@ -68,8 +68,8 @@ _WORDS: tuple[tuple[AgentWord, re.Pattern[str]], ...] = (
         AgentWord.STOPPED,
         re.compile(
             r"Stopp(?:ed|ing) (?:Amazon CloudWatch Agent|fluent-bit|Fluent Bit"
-            r"|System Logging Service)|service will (?:stop|shutdown)|\[engine\] service has stopped"
-            r"|Agent is (?:stopping|shutting down)|rsyslogd.*exiting on signal"
+            r"|System Logging Service)|service will (?:stop|shutdown)"
+            r"|\[engine\] service has stopped|Agent is (?:stopping|shutting down)|rsyslogd.*exiting on signal"
             r"|\[engine\] caught signal"
         ),
     ),
@@ -139,7 +139,7 @@ def _read(
             node=node or peeled.instance or "",
             stream=stream,
             group=group,
-            line=line.line,
+            line=line.line or 0,
             raw=clean_around(text, max(0, found[1] - 120)),
             at=at,
             time_quality=quality,

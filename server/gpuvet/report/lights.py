@@ -9,6 +9,7 @@ amazon-sagemaker-hyperpod-observability.
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from gpuvet.model.audit import LightStep
@@ -19,6 +20,9 @@ NOW, PERMISSION, FILE, ROLLOUT, ADDON = range(5)
 # aws_evidence §3: characters of a log group's and a cluster's name.
 _GROUP = re.compile(r"[A-Za-z0-9._/#-]{1,512}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_INSTANCE = re.compile(r"i-(?:[0-9a-f]{8}|[0-9a-f]{17})")
+_GREP = "grep -E 'NVRM|SXid|fallen off the bus'"
+_MOST_HOLES = 6
 KEEP_DAYS = 180  # ParallelCluster's default retention (log_sources §1.2)
 
 
@@ -26,18 +30,23 @@ def _name(text: str | None, pattern: re.Pattern[str], instead: str) -> str:
     return text if text is not None and pattern.fullmatch(text) else instead
 
 
-def read_on_the_node(start: datetime, end: datetime) -> LightStep:
-    """Return how to read the hours of a hole where they may still lie: on the node itself."""
-    since, until = (f"{at:%Y-%m-%d %H:%M:%S}" for at in (start, end))
+def read_on_the_node(holes: Sequence[tuple[str, datetime, datetime]]) -> LightStep:
+    """Return how to read the hours of holes where they may still lie: on the nodes themselves.
+
+    Args:
+        holes: Node, start and end of each; the first few are written out.
+    """
+    lines = [
+        f"# {_name(node, _INSTANCE, '<node id>')}\n"
+        f"sudo journalctl --utc -k -o short-iso-precise --since '{start:%Y-%m-%d %H:%M:%S}' "
+        f"--until '{end:%Y-%m-%d %H:%M:%S}' | {_GREP}"
+        for node, start, end in holes[:_MOST_HOLES]
+    ]
     return LightStep(
         cost=NOW,
-        do="read the missing hours on the node, while its journal still holds them",
+        do="read the missing hours on the nodes, while their journals still hold them",
         kind="shell",
-        text=(
-            f"sudo journalctl --utc -k --since '{since}' --until '{until}' -o short-iso-precise"
-            " | grep -E 'NVRM|SXid|fallen off the bus'\n"
-            "sudo zgrep -hE 'NVRM|SXid|fallen off the bus' /var/log/messages* /var/log/syslog*"
-        ),
+        text="\n".join(lines),
     )
 
 
@@ -246,7 +255,7 @@ def retention(group: str | None) -> LightStep:
     """Return how long a group should keep what it has; what has expired stays lost."""
     name = _name(group, _GROUP, "<log group>")
     return LightStep(
-        cost=NOW,
+        cost=PERMISSION,
         do="keep the group's lines longer; what has expired stays lost",
         kind="shell",
         text=f"aws logs put-retention-policy --log-group-name '{name}' "
