@@ -136,9 +136,8 @@ def _by_owner(log: NcclLog, scope: Scope) -> dict[str, int]:
 
 def _efa(case: Case, scope: Scope) -> tuple[dict[str, int], tuple[NotSeen, ...]]:
     """Return how many EFA counters are published or were read, by node."""
-    counts: Counter[str] = Counter(
-        node for one in (*efa_series(case), *efa_readings(case)) if (node := one.node) is not None
-    )
+    told = [one.node for one in efa_series(case)] + [one.node for one in efa_readings(case)]
+    counts: Counter[str] = Counter(node for node in told if node is not None)
     listed = list_metrics(case.aws, _EFA_NAMESPACE)
     ids = {node.node for node in scope.nodes}
     counts.update(

@@ -69,7 +69,8 @@ _WORDS: tuple[tuple[AgentWord, re.Pattern[str]], ...] = (
         re.compile(
             r"Stopp(?:ed|ing) (?:Amazon CloudWatch Agent|fluent-bit|Fluent Bit"
             r"|System Logging Service)|service will (?:stop|shutdown)"
-            r"|\[engine\] service has stopped|Agent is (?:stopping|shutting down)|rsyslogd.*exiting on signal"
+            r"|\[engine\] service has stopped|Agent is (?:stopping|shutting down)"
+            r"|rsyslogd.*exiting on signal"
             r"|\[engine\] caught signal"
         ),
     ),

@@ -15,7 +15,7 @@ from gpuvet.model.audit import (
     Witness,
 )
 from gpuvet.model.cluster import Orchestrator
-from gpuvet.model.coverage import CoverageStatus, Shipper
+from gpuvet.model.coverage import Shipper
 from gpuvet.model.verdict import Verdict
 from gpuvet.report.render import render
 from gpuvet.report.verdict import group_coverage, group_nodes
@@ -48,7 +48,7 @@ class ClaimGroup(NamedTuple):
     """Nodes of which the same may be said; the first one's sentence is shown."""
 
     shown: NodeSight
-    verdict: Verdict
+    verdict: Verdict | None  # None: nothing is asked of them
     nodes: tuple[str, ...]
 
 
@@ -92,6 +92,7 @@ def _context(report: AuditReport) -> dict[str, object]:
         "more_claims": len(claims) - _MOST_NODES,
         "holes": holes[:_MOST_HOLES],
         "more_holes": len(holes) - _MOST_HOLES,
+        "kernel_holes": [g for g in holes if g.shown.source not in _SERVICES],
         "witnesses": group_witnesses(report.sight)[:_MOST_ROWS],
         "names": [w.value for w in Witness],
         "groups": [
@@ -123,7 +124,7 @@ def group_claims(report: AuditReport) -> tuple[ClaimGroup, ...]:
     groups: dict[tuple[object, ...], list[NodeSight]] = {}
     for node in report.sight:
         key = (
-            report.verdicts.get(node.node, Verdict.NOT_OBSERVABLE),
+            report.verdicts.get(node.node),
             node.cluster,
             node.status,
             node.hours_measured,
@@ -137,7 +138,7 @@ def group_claims(report: AuditReport) -> tuple[ClaimGroup, ...]:
     found = [
         ClaimGroup(
             shown=members[0],
-            verdict=report.verdicts.get(members[0].node, Verdict.NOT_OBSERVABLE),
+            verdict=report.verdicts.get(members[0].node),
             nodes=tuple(m.node for m in members),
         )
         for members in groups.values()
@@ -146,9 +147,9 @@ def group_claims(report: AuditReport) -> tuple[ClaimGroup, ...]:
 
 
 def _claim_order(group: ClaimGroup) -> tuple[object, ...]:
-    outside = group.shown.status is CoverageStatus.NOT_APPLICABLE
+    rank = _URGENT.index(group.verdict) if group.verdict is not None else len(_URGENT)
     dark = group.shown.hours_measured - group.shown.hours_asked
-    return (outside, _URGENT.index(group.verdict), dark, group.shown.node)
+    return (rank, dark, group.shown.node)
 
 
 def group_holes(holes: Sequence[Hole]) -> tuple[HoleGroup, ...]:
