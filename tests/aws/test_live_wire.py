@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import botocore.session
 import pytest
-from aws.wire import Reached, RecordingSession, Respond, filled, http, keys, no_machine, response
+from aws.wire import Http, Reached, RecordingSession, filled, http, keys, no_machine, response
 from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
@@ -32,7 +32,6 @@ SHARDS = 4
 BARE = Config(
     parameter_validation=False, signature_version=UNSIGNED, retries={"total_max_attempts": 1}
 )
-Http = Callable[[Respond], list[AWSPreparedRequest]]
 
 
 def reached_behind_the_back(services: list[str]) -> Iterator[tuple[str, str]]:

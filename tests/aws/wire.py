@@ -17,6 +17,7 @@ from botocore.model import Shape
 from gpuvet.aws.budget import Clock
 
 Respond = Callable[[AWSPreparedRequest], AWSResponse]
+Http = Callable[[Respond], list[AWSPreparedRequest]]
 
 
 class Reached(BaseException):
@@ -73,7 +74,7 @@ def _value(shape: Any, depth: int) -> object:  # noqa: ANN401 (any of botocore's
 
 
 @pytest.fixture
-def http(monkeypatch: pytest.MonkeyPatch) -> Callable[[Respond], list[AWSPreparedRequest]]:
+def http(monkeypatch: pytest.MonkeyPatch) -> Http:
     """Return a function that answers every HTTP request of botocore, and lists what was sent."""
 
     def answer_with(respond: Respond) -> list[AWSPreparedRequest]:
