@@ -240,7 +240,7 @@ def _aside_notes(view: NodeView) -> list[str]:
     """Name consequences by code and reason, without their numbers standing for anything."""
     by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
     for occurrence, reason in view.aside:
-        by_reason[(occurrence.code, reason)].append(occurrence.pci or "an unnamed GPU")
+        by_reason[occurrence.code, reason].append(occurrence.pci or "an unnamed GPU")
     return [
         f"Xid {code} on {', '.join(sorted(set(gpus))[:4])}"
         f"{' and others' if len(set(gpus)) > 4 else ''} is a consequence (follows {reason})"
