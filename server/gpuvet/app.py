@@ -7,6 +7,7 @@ from mcp.server import MCPServer
 
 from gpuvet import __version__
 from gpuvet.tools import Source, all_tools
+from gpuvet.tools.account import Accessible
 
 # The first two sentences do the routing in hosts that load nothing else at start.
 INSTRUCTIONS = (
@@ -20,15 +21,20 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(source: Source) -> MCPServer:
-    """Return the server; nothing is read and nothing is connected to before the first call."""
+def build_server(source: Source, account: Accessible | None = None) -> MCPServer:
+    """Return the server; nothing is read and nothing is connected to before the first call.
+
+    Args:
+        source: A case, or a live account.
+        account: The account, where it is a live one: adds the tools about it.
+    """
     configure_logging()
     return MCPServer(
         name="gpuvet",
         title="gpuvet",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=all_tools(source),
+        tools=all_tools(source, account),
     )
 
 

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from gpuvet.aws.iam_policy import policy_text
 from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
+from gpuvet.model.access import AccessReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 
 FOLDER = "references"
@@ -41,6 +43,8 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("nvlink5.md", nvlink5_page),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
     PageMaker("schemas/incident.json", schema(IncidentReport)),
+    PageMaker("schemas/access.json", schema(AccessReport)),
+    PageMaker("iam-policy.json", policy_text),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 

@@ -15,8 +15,6 @@ CLUSTER_TAG = "parallelcluster:cluster-name"
 _ARN = re.compile(
     r"arn:aws[a-z-]*:(?P<service>sagemaker|eks):(?P<region>[a-z0-9-]+):\d{12}:cluster/(?P<name>.+)"
 )
-# EC2 takes at most this many values in one filter.
-MOST_INSTANCES = 200
 
 Filters = tuple[Mapping[str, Any], ...]
 
@@ -57,10 +55,7 @@ def find_target(door: AwsDoor, target: Target, region: str | None = None) -> Fou
     if target.tag is not None:
         key, value = target.tag
         return _tagged(door, ({"Name": f"tag:{key}", "Values": [value]},), ())
-    raise UsageError(
-        "nothing says which nodes: give --cluster NAME or ARN, --instances i-…,i-…, --tag K=V, "
-        "or --case PATH"
-    )
+    raise UsageError("nothing says which nodes: name a cluster, instances or a tag")
 
 
 def _cluster(door: AwsDoor, wanted: str, region: str | None) -> Found:

@@ -2,11 +2,13 @@
 
 from datetime import datetime
 
+from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
 from gpuvet.aws.clusters import find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.case.case import Case
 from gpuvet.model.case import CaseForm, CaseMeta
 from gpuvet.model.target import Target
@@ -20,6 +22,7 @@ def live_case(
     region: str | None = None,
     account: str | None = None,
     question: str | None = None,
+    max_scan_gb: float = SCAN_GB,
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
 
@@ -30,6 +33,7 @@ def live_case(
         region: The door's region.
         account: Whose account it is, where known.
         question: The user's words.
+        max_scan_gb: What its log queries may scan.
 
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
@@ -38,7 +42,7 @@ def live_case(
     # listed is no gap in the evidence about another.
     found = find_target(Ledger(door), target, region)
     ledger = Ledger(door)
-    aws = NarrowedAws(ledger, found)
+    aws = NarrowedAws(ScanBudget(ledger, max_scan_gb), found)
     meta = CaseMeta(
         id=found.name or "live",
         form=CaseForm.LIVE,

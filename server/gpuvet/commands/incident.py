@@ -3,10 +3,9 @@
 import argparse
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuvet.commands.common import Subparsers, add_case, add_times, clock
+from gpuvet.commands.common import Subparsers, add_case, add_live, add_times, clock
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
@@ -20,7 +19,8 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Node verdicts, causes A to F with their labels, what was not seen, and what "
         "an operator would do. The short answer by default, --full for the tables.",
     )
-    add_case(parser)
+    add_case(parser, required=False)
+    add_live(parser)
     add_times(parser)
     parser.add_argument(
         "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
@@ -34,9 +34,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer for a case and print the report."""
-    from gpuvet.case import load_case
+    from gpuvet.commands.live import case_of
 
-    return answer(load_case(Path(args.case), question=args.question), args, clock())
+    return answer(case_of(args), args, clock())
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:

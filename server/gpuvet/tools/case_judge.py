@@ -7,7 +7,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from gpuvet.errors import UsageError
 from gpuvet.model.report import IncidentReport, VerdictReport
+from gpuvet.tools.arguments import Where
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
@@ -30,9 +32,10 @@ class CaseJudge:
         self._case: Case | None = None
 
     def verdicts(
-        self, *, since: str | None, until: str | None, failure_at: str | None
+        self, *, since: str | None, until: str | None, failure_at: str | None, where: Where
     ) -> VerdictReport:
         """Return the verdict report of a window."""
+        _refuse_elsewhere(where)
         from gpuvet.modes.verdict import verdict_report
         from gpuvet.modes.window import Asked
 
@@ -40,9 +43,16 @@ class CaseJudge:
         return verdict_report(self._read(), asked, clock=self._clock())
 
     def incident(
-        self, *, question: str | None, since: str | None, until: str | None, failure_at: str | None
+        self,
+        *,
+        question: str | None,
+        since: str | None,
+        until: str | None,
+        failure_at: str | None,
+        where: Where,
     ) -> IncidentReport:
         """Return the incident report of a window."""
+        _refuse_elsewhere(where)
         from gpuvet.modes.incident import incident_report
         from gpuvet.modes.window import Asked
 
@@ -61,3 +71,11 @@ class CaseJudge:
             if self._case is None:
                 self._case = load_case(self._path, question=self._question)
             return self._case
+
+
+def _refuse_elsewhere(where: Where) -> None:
+    if where != Where():
+        raise UsageError(
+            "this server answers from the case it was started with: leave out cluster, instances, "
+            "tag, profile, region and role, or start it without --case"
+        )
