@@ -40,7 +40,7 @@ CONFINED = {
     "http": ("server/gpuvet/aws/live",),
     "urllib": ("server/gpuvet/aws/live",),
     "subprocess": ("server/gpuvet/simulate/guard.py",),
-    "multiprocessing": ("server/gpuvet/simulate/guard.py",),
+    "multiprocessing": ("server/gpuvet/simulate/guard.py", "evals/gpuvet_evals/pattern_guard.py"),
     "asyncio": (),
     "yaml": (),
     "pickle": (),

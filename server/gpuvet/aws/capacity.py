@@ -193,10 +193,7 @@ def read_subnets(door: AwsDoor, ids: Sequence[str]) -> Envelope[tuple[Subnet, ..
     if tables.value is None:
         return with_value(found, tuple(kept))
     rows = list(rows_of(tables, "RouteTables"))
-    routed = tuple(
-        one.model_copy(update={"has_default_route": _way_out(one, rows)}) for one in kept
-    )
-    return with_value(found, routed)
+    return with_value(found, tuple(_routed(one, rows) for one in kept))
 
 
 def _subnet(row: Row, evidence: str) -> Subnet | None:
@@ -214,8 +211,11 @@ def _subnet(row: Row, evidence: str) -> Subnet | None:
     )
 
 
-def _way_out(subnet: Subnet, tables: Sequence[Row]) -> bool | None:
-    """Say whether a subnet has an active default route; its own table, else the VPC's main one."""
+def _routed(subnet: Subnet, tables: Sequence[Row]) -> Subnet:
+    """Return a subnet with its route tables and whether an active default route leads out.
+
+    Its own table governs it, else the main one of its VPC.
+    """
     own = [t for t in tables if _is_of(t, "SubnetId", subnet.id)]
     main = [
         t
@@ -224,8 +224,12 @@ def _way_out(subnet: Subnet, tables: Sequence[Row]) -> bool | None:
     ]
     used = own or main
     if not used:
-        return None
-    return any(_is_default(route) for table in used for route in objects_at(table, "Routes"))
+        return subnet
+    leads_out = any(_is_default(route) for table in used for route in objects_at(table, "Routes"))
+    names = (text_at(table, "RouteTableId") for table in used)
+    return subnet.model_copy(
+        update={"has_default_route": leads_out, "tables": tuple(n for n in names if n)}
+    )
 
 
 def _is_of(table: Row, member: str, value: object) -> bool:

@@ -4,16 +4,16 @@ Absence of a call is no absence of a replacement: what a service does by itself 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpuvet.aws.answers import Row, rows_of
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.timestamps import as_datetime
-from gpuvet.model.changes import Change, ChangeKind
-from gpuvet.model.evidence import Envelope, Reason, Status, Window, evidence_id
+from gpuvet.model.changes import Change, ChangeKind, Missed, Trail
+from gpuvet.model.evidence import Envelope, Window, evidence_id
 from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, text_at
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.wrappers import instance_id
@@ -63,34 +63,6 @@ _RESOURCE_MEMBERS = (
 )
 
 
-class Missed(NamedTuple):
-    """A look-up that did not succeed."""
-
-    name: str
-    status: Status
-    reason: Reason | None
-
-
-class Trail(NamedTuple):
-    """Every change CloudTrail told of, and the look-ups that failed."""
-
-    window: Window
-    changes: tuple[Change, ...]  # oldest first, of every cluster of the account
-    missed: tuple[Missed, ...]
-    asked: tuple[str, ...]
-    evidence: tuple[str, ...]
-
-    @property
-    def is_complete(self) -> bool:
-        """Say whether every name was looked up, so that "no call" is a statement."""
-        return not self.missed
-
-    def has_read(self, names: Iterable[str]) -> bool:
-        """Say whether these names were looked up with success."""
-        missed = {one.name for one in self.missed}
-        return not missed & set(names)
-
-
 def read_trail(door: AwsDoor, window: Window, names: Sequence[str] = tuple(EVENT_NAMES)) -> Trail:
     """Return the calls of these names in a window, oldest first."""
     changes: dict[str, Change] = {}
@@ -104,7 +76,7 @@ def read_trail(door: AwsDoor, window: Window, names: Sequence[str] = tuple(EVENT
         }
         answer: Envelope[Any] = door.read("cloudtrail:LookupEvents", params)
         if not answer.status.is_complete:
-            missed.append(Missed(name, answer.status, answer.reason))
+            missed.append(Missed(name=name, status=answer.status, reason=answer.reason))
         evidence.append(answer.evidence)
         for row in rows_of(answer, "Events"):
             change = read_change(row, answer.evidence)
@@ -115,7 +87,13 @@ def read_trail(door: AwsDoor, window: Window, names: Sequence[str] = tuple(EVENT
             ):
                 changes.setdefault(change.event_id or f"{change.name}{change.at}", change)
     ordered = sorted(changes.values(), key=lambda one: (one.at, one.name, one.event_id or ""))
-    return Trail(window, tuple(ordered), tuple(missed), tuple(names), tuple(evidence))
+    return Trail(
+        window=window,
+        changes=tuple(ordered),
+        missed=tuple(missed),
+        asked=tuple(names),
+        evidence=tuple(evidence),
+    )
 
 
 def read_change(row: Row, evidence: str | None = None) -> Change | None:
@@ -224,15 +202,3 @@ def _accepted(answered: Mapping[str, Any]) -> tuple[str, ...] | None:
         if is_array(answered.get(member)):
             return tuple(dict.fromkeys(_ids(answered[member])))
     return None
-
-
-def names_cluster(asked: str | None, name: str | None, arn: str | None) -> bool | None:
-    """Say whether a call was about a cluster: by name, by ARN, or by the ARN's last part.
-
-    Returns:
-        None where the call names no cluster, or where ours is not known.
-    """
-    if asked is None or (name is None and arn is None):
-        return None
-    ids = {one for one in (name, arn, (arn or "").rpartition("/")[2] or None) if one}
-    return asked in ids or (asked.startswith("arn:") and asked.rpartition("/")[2] in ids)

@@ -54,8 +54,18 @@ def _instance(row: Row, evidence: str) -> Instance | None:
         name=tags.get("Name"),
         queue=tags.get("parallelcluster:queue-name"),
         addresses=_addresses(row),
+        security_groups=_groups(row),
         evidence=evidence,
     )
+
+
+def _groups(row: Row) -> tuple[str, ...]:
+    """Return the groups of an instance and of its interfaces, each once."""
+    rows = [
+        *objects_at(row, "SecurityGroups"),
+        *(g for one in objects_at(row, "NetworkInterfaces") for g in objects_at(one, "Groups")),
+    ]
+    return tuple(dict.fromkeys(name for one in rows if (name := text_at(one, "GroupId"))))
 
 
 def _addresses(row: Row) -> int | None:

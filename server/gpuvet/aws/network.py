@@ -86,7 +86,7 @@ def read_subnets(door: AwsDoor, subnets: Sequence[str]) -> Envelope[tuple[Subnet
             free_addresses=whole_at(row, "AvailableIpAddressCount"),
         )
         for row in rows
-        if (name := text_at(row, "SubnetId")) in set(subnets) and name is not None
+        if (name := text_at(row, "SubnetId"))
     )
     return _as(answer, tuple(found))
 
@@ -135,15 +135,19 @@ def read_rule_changes(
     CloudTrail is asked by event name: an incomplete look-up of one name makes the whole one.
     """
     answers = [_looked_up(door, name, window) for name in RULE_CALLS]
-    found = {
+    found = [
         change
         for answer in answers
         for page in answer.value or ()
         for row in objects_at(page, "Events")
         if (change := _change(row, groups, answer.evidence)) is not None
-    }
+    ]
     whole = next((one for one in answers if not one.status.is_complete), answers[0])
-    return _as(whole, tuple(sorted(found, key=lambda one: (one.at, one.name, one.group_id))))
+    return _as(whole, tuple(sorted(dict.fromkeys(found), key=_order)))
+
+
+def _order(one: RuleChange) -> tuple[datetime, str, str]:
+    return (one.at, one.name, one.group_id)
 
 
 def _looked_up(door: AwsDoor, name: str, window: Window) -> Envelope[tuple[Page, ...]]:

@@ -79,6 +79,14 @@ class NodeClock:
     start_us: tuple[int, ...]
     hardware: tuple[int, ...]  # per boot, how often the hardware has changed before it
 
+    def place(self, record: Record) -> tuple[int, int]:
+        """Return a record's boot, and its position in it."""
+        at = record.at
+        if at is not None and record.uptime_us is None and record.boot is None and not self.starts:
+            return 0, (at - _EPOCH) // _ONE_US  # most logs: wall times only, and one boot
+        boot = self.boot_of(record)
+        return boot, self.position(record, boot)
+
     def boot_of(self, record: Record) -> int:
         """Return the boot a record belongs to; 0 is before the first known start."""
         if record.boot is not None and record.boot in self.ids:
@@ -88,6 +96,8 @@ class NodeClock:
         if not self.starts:
             return 0
         at_us = microseconds(record.at)
+        if record.uptime_us is not None and record.uptime_us >= EARLY_UPTIME_US:
+            return bisect_right(self.start_us, at_us - record.uptime_us + SAME_BOOT_US)
         boot = bisect_right(self.start_us, at_us)
         if boot and self.start_us[boot - 1] == at_us:
             places = self.starts[boot - 1].places
@@ -108,6 +118,10 @@ class NodeClock:
             if record.at is None:
                 return record.uptime_us
         return microseconds(record.at) if record.at is not None else 0
+
+    def boot_at(self, at_us: int) -> int:
+        """Return the boot a wall time lies in."""
+        return bisect_right(self.start_us, at_us)
 
     def has_wall(self, record: Record, boot: int) -> bool:
         """Say whether a record's position is a wall time."""
@@ -133,12 +147,13 @@ def node_clock(
         identities: Lines that say which GPU sits at a PCI id.
     """
     known = tuple(boundaries)
-    dated = [r for r in records if r.at is not None]
-    segments, extra = _uptime_segments(records)
-    starts = _starts(known, dated, extra)
+    stamped = [r for r in records if r.uptime_us is not None]
+    segments, extra = _uptime_segments(stamped)
+    spans = _spans_by_boot_id(r for r in records if r.boot is not None)
+    starts = _starts(known, stamped, spans, extra)
     start_us = tuple(s.at_us for s in starts)
-    ids = _boot_ids(dated, start_us)
-    offsets = _offsets(dated, start_us, ids)
+    ids = {boot: bisect_right(start_us, last) for _, last, boot in spans}
+    offsets = _offsets(stamped, start_us, ids)
     last = len(starts)
     changed = accumulate((s.new_hardware for s in starts), initial=0)
     clock = NodeClock(
@@ -154,11 +169,11 @@ def node_clock(
     return replace(clock, identities=_identity_changes(identities, clock))
 
 
-def _uptime_segments(records: Sequence[Record]) -> tuple[dict[tuple[str, int], int], int]:
+def _uptime_segments(stamped: Sequence[Record]) -> tuple[dict[tuple[str, int], int], int]:
     """Number the boots of streams that carry uptime only, counted back from the last."""
     streams: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        if record.at is None and record.uptime_us is not None:
+    for record in stamped:
+        if record.at is None:
             streams[record.stream].append(record)
     back: dict[tuple[str, int], int] = {}
     most = 0
@@ -177,7 +192,12 @@ def _uptime_segments(records: Sequence[Record]) -> tuple[dict[tuple[str, int], i
     return back, most
 
 
-def _starts(known: Sequence[Boundary], dated: Sequence[Record], extra: int) -> tuple[Start, ...]:
+_Span = tuple[int, int, str]  # first and last microsecond of a journald boot, and its id
+
+
+def _starts(
+    known: Sequence[Boundary], stamped: Sequence[Record], spans: Sequence[_Span], extra: int
+) -> tuple[Start, ...]:
     signs: list[Start] = [
         Start(
             at_us=microseconds(b.at),
@@ -187,28 +207,34 @@ def _starts(known: Sequence[Boundary], dated: Sequence[Record], extra: int) -> t
         for b in known
         if b.kind in _BOOTS and b.at is not None
     ]
-    signs += _starts_by_offset(dated)
+    signs += _starts_by_offset(stamped)
     merged = _merge_starts(signs)
-    merged = _merge_starts([*merged, *_starts_by_boot_id(dated, merged)])
+    merged = _merge_starts([*merged, *_starts_by_boot_id(spans, merged)])
     # Streams with uptime only may show more boots than any stamp does.
     while len(merged) < extra:
         merged.insert(0, Start(at_us=merged[0].at_us - SAME_BOOT_US if merged else 0))
     return tuple(merged)
 
 
-def _starts_by_offset(dated: Sequence[Record]) -> list[Start]:
-    """Recognise boots by wall minus uptime, which is the time of the boot itself."""
+def _starts_by_offset(stamped: Sequence[Record]) -> list[Start]:
+    """Recognise boots by wall minus uptime, which is the time of the boot itself.
+
+    A boot cannot start while an earlier one still prints: what would is a skewed clock, not a boot.
+    """
     offsets = sorted(
         (microseconds(r.at) - r.uptime_us, r.uptime_us)
-        for r in dated
+        for r in stamped
         if r.at is not None and r.uptime_us is not None
     )
     groups: list[list[tuple[int, int]]] = []
+    ends = 0
     for offset, uptime in offsets:
-        if groups and offset - groups[-1][-1][0] <= SAME_BOOT_US:
+        near = groups and offset - groups[-1][-1][0] <= SAME_BOOT_US
+        if groups and (near or offset < ends - SAME_BOOT_US):
             groups[-1].append((offset, uptime))
         else:
             groups.append([(offset, uptime)])
+        ends = max(ends, offset + uptime)
     settled = [g for g in groups if any(uptime >= EARLY_UPTIME_US for _, uptime in g)]
     return [Start(at_us=int(median(o for o, _ in group))) for group in settled or groups[-1:]]
 
@@ -227,9 +253,10 @@ def _merge_starts(signs: Iterable[Start]) -> list[Start]:
     return merged
 
 
-def _spans_by_boot_id(dated: Sequence[Record]) -> list[tuple[int, int, str]]:
+def _spans_by_boot_id(booted: Iterable[Record]) -> list[_Span]:
+    """Return when each journald boot was seen, in order."""
     spans: dict[str, tuple[int, int]] = {}
-    for record in dated:
+    for record in booted:
         if record.boot is None or record.at is None:
             continue
         at_us = microseconds(record.at)
@@ -238,9 +265,8 @@ def _spans_by_boot_id(dated: Sequence[Record]) -> list[tuple[int, int, str]]:
     return sorted((first, last, boot) for boot, (first, last) in spans.items())
 
 
-def _starts_by_boot_id(dated: Sequence[Record], found: Sequence[Start]) -> list[Start]:
+def _starts_by_boot_id(spans: Sequence[_Span], found: Sequence[Start]) -> list[Start]:
     """Add a start for each journald boot that no other sign already gives."""
-    spans = _spans_by_boot_id(dated)
     new: list[Start] = []
     for (_, before, _), (first, _, _) in pairwise(spans):
         if not any(before < s.at_us <= first for s in found):
@@ -248,16 +274,12 @@ def _starts_by_boot_id(dated: Sequence[Record], found: Sequence[Start]) -> list[
     return new
 
 
-def _boot_ids(dated: Sequence[Record], start_us: Sequence[int]) -> dict[str, int]:
-    return {boot: bisect_right(start_us, last) for _, last, boot in _spans_by_boot_id(dated)}
-
-
 def _offsets(
-    dated: Sequence[Record], start_us: Sequence[int], ids: Mapping[str, int]
+    stamped: Sequence[Record], start_us: Sequence[int], ids: Mapping[str, int]
 ) -> tuple[int | None, ...]:
     """Return wall minus uptime per boot: the median where lines have both, else the start."""
     seen: dict[int, list[int]] = defaultdict(list)
-    for record in dated:
+    for record in stamped:
         if record.at is None or record.uptime_us is None:
             continue
         at_us = microseconds(record.at)
@@ -286,7 +308,10 @@ def _resets(known: Sequence[Boundary], start_us: Sequence[int]) -> tuple[Reset, 
 def _identity_changes(
     identities: Iterable[GpuIdentity], clock: NodeClock
 ) -> dict[str, tuple[int, ...]]:
-    """Return, per PCI id, when the GPU behind it became another one."""
+    """Return, per PCI id, when the GPU behind it became another one.
+
+    Cards change while a node is down: a GPU first named in a later boot was there from its start.
+    """
     by_pci: dict[str, list[tuple[int, int, str | None, str | None]]] = defaultdict(list)
     for identity in identities:
         if identity.pci is None:
@@ -298,14 +323,15 @@ def _identity_changes(
     for pci, seen in by_pci.items():
         uuid: str | None = None
         serial: str | None = None
+        named_in = 0
         found: list[int] = []
-        for _, position, new_uuid, new_serial in sorted(seen, key=lambda s: (s[0], s[1])):
+        for boot, position, new_uuid, new_serial in sorted(seen, key=lambda s: (s[0], s[1])):
             differs = (uuid and new_uuid and uuid != new_uuid) or (
                 serial and new_serial and serial != new_serial
             )
             if differs:
-                found.append(position)
-            uuid, serial = new_uuid or uuid, new_serial or serial
+                found.append(clock.start_us[boot - 1] if boot > named_in else position)
+            uuid, serial, named_in = new_uuid or uuid, new_serial or serial, boot
         if found:
             changes[pci] = tuple(found)
     return changes

@@ -28,9 +28,10 @@ def assess_application(
     signals = [s for node in evidence.nodes for s in _xid_signals(node, pids)]
     signals += list(_agent_signals(evidence.nodes, pids))
     signals += list(_job_signals(job_lines, failure))
+    signals.sort(key=lambda s: s.mechanism is None)
     nodes = sorted({s.node for s in signals if s.node})
     facts: list[str] = []
-    gpus = {e.pci for n in evidence.nodes for e in _application_xids(n)}
+    gpus = {e.pci for n in evidence.nodes for e in _application_xids(n) if e.pci}
     if len(nodes) > 1:
         facts.append(
             f"the same kind of fault on {len(nodes)} nodes and {len(gpus)} different PCI ids: "
@@ -39,7 +40,7 @@ def assess_application(
     return BranchEvidence(
         branch=Branch.APPLICATION,
         signals=tuple(signals),
-        assessed=True,
+        assessed=bool(signals),
         confirming="the job's own log: failing process, traceback, what changed in the code",
         facts=tuple(facts),
         actions=(
@@ -66,7 +67,10 @@ def _xid_signals(node: NodeEvidence, pids: set[int]) -> Iterator[Signal]:
         key = (event.code, event.pci)
         if key not in first or (event.at and (first[key].at or event.at) > event.at):
             first[key] = event
+    placed = {code for code, pci in first if pci is not None}
     for (code, pci), event in first.items():
+        if pci is None and code in placed:
+            continue  # a copy by a source that carries no PCI id
         who = f", process {event.process}" if event.process else ""
         who += f" pid {event.pid}" if event.pid is not None else ""
         yield Signal(

@@ -1,14 +1,26 @@
-"""Which hours of which stream could be seen, and what a node may claim (log_sources §4).
-
-Pure: hours in, states out. A missing hour is zero only when the count itself is complete; it is
-never zero because a call failed.
-"""
+"""What a stream could show, and what a node may claim (log_sources §4)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from statistics import median
 
+from gpuvet.calculators.hours import (
+    HOUR,
+    NO_RULES,
+    OPEN_STATES,
+    WHOLE_LIFE,
+    CoverageRules,
+    Life,
+    epoch_hour,
+    exposed,
+    exposure,
+    hour_states,
+    hours_of,
+    in_words,
+    is_caution,
+    lines_by_hour,
+    states_of,
+)
 from gpuvet.model.coverage import (
     CoverageStatus,
     Gap,
@@ -22,81 +34,31 @@ from gpuvet.model.coverage import (
 )
 from gpuvet.model.evidence import Window
 
-HOUR = timedelta(hours=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = [
+    "HOUR",
+    "CoverageRules",
+    "Life",
+    "count_scope",
+    "epoch_hour",
+    "exposure",
+    "hma_coverage",
+    "hours_of",
+    "node_coverage",
+    "same_image_boot_output",
+    "source_coverage",
+]
 
 # log_sources §4.1: a stream this quiet may miss an hour without being dead; said, never excused.
 LOW_RATE_LINES = 3
 
-_OPEN = frozenset(
-    {
-        HourState.EMPTY,
-        HourState.EMPTY_PARTIAL,
-        HourState.RETENTION_LOST,
-        HourState.NO_GROUP,
-        HourState.UNKNOWN,
-    }
-)
+_QUIET_OR_DEAD = "a kernel-only stream cannot tell quiet from dead (QUIET_OR_DEAD)"
+_HEARTBEAT = "a healthy kernel is quiet; ship a heartbeat or the full syslog"
 _CARRIES_KERNEL = frozenset(
     {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageRules:
-    """The allowances of the proof; defaults from log_sources §4.
-
-    Attributes:
-        pad: Widening of the window on both sides.
-        lag: Delivery allowance before `now`.
-        boot_grace: A first partial hour shorter than this after launch is excused.
-        min_exposure: Less of an hour than this is not asked for.
-        gap_exposure: An empty partial hour is a gap from here on, a caution below.
-    """
-
-    pad: timedelta = HOUR
-    lag: timedelta = timedelta(minutes=15)
-    boot_grace: timedelta = timedelta(minutes=15)
-    min_exposure: timedelta = timedelta(minutes=10)
-    gap_exposure: timedelta = timedelta(minutes=30)
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """When a node existed; None where unknown or not ended."""
-
-    launched_at: datetime | None = None
-    left_at: datetime | None = None
-
-
-NO_RULES = CoverageRules()
-WHOLE_LIFE = Life()
-
-
-def epoch_hour(at: datetime) -> datetime:
-    """Return the start of the epoch hour that holds a time."""
-    return _EPOCH + ((at - _EPOCH) // HOUR) * HOUR
-
-
-def exposure(window: Window, now: datetime, life: Life, rules: CoverageRules) -> Window | None:
-    """Return the span a node's logs are asked about, or None when it did not exist in it."""
-    start = window.start - rules.pad
-    end = min(window.end + rules.pad, now - rules.lag)
-    if life.launched_at is not None:
-        start = max(start, life.launched_at)
-    if life.left_at is not None:
-        end = min(end, life.left_at)
-    return Window(start=start, end=end) if start < end else None
-
-
-def hours_of(span: Window) -> tuple[datetime, ...]:
-    """Return every epoch hour that a span touches."""
-    hours: list[datetime] = []
-    hour = epoch_hour(span.start)
-    while hour < span.end:
-        hours.append(hour)
-        hour += HOUR
-    return tuple(hours)
+_NOTHING_CLAIMED = frozenset(
+    {CoverageStatus.NOT_OBSERVABLE, CoverageStatus.NOT_SUPPORTED, CoverageStatus.NOT_APPLICABLE}
+)
 
 
 def source_coverage(
@@ -118,30 +80,27 @@ def source_coverage(
     """
     span = exposure(window, now, life, rules)
     if span is None:
-        return _source(counts, CoverageStatus.NOT_APPLICABLE, "node did not exist in the window")
-    states = _hour_states(counts, span, now, life, rules)
-    live = tuple(h for h, s in states.items() if s is HourState.LIVE)
-    asked = tuple(h for h, s in states.items() if s is HourState.LIVE or s in _OPEN)
-    cautions = _cautions(counts, states, span, rules)
-    status, reason = _status(counts, states, live, asked)
-    return SourceCoverage(
-        node=counts.node,
-        source=counts.shipper,
-        group=counts.group,
-        stream=counts.stream,
-        status=status,
-        reason=reason,
-        live_hours=() if status in _NOTHING_CLAIMED else live,
-        hours_asked=len(asked),
-        gaps=_gaps(states, now - rules.lag, all_open=status in _NOTHING_CLAIMED),
-        notes=(*cautions, *_flags(counts, live, life)),
-        evidence=counts.evidence,
+        why = "node did not exist in the window"
+        return _source(counts, CoverageStatus.NOT_APPLICABLE, why)
+    states = hour_states(counts, span, now, life, rules)
+    live = states_of(states, frozenset({HourState.LIVE}))
+    asked = states_of(states, OPEN_STATES | {HourState.LIVE})
+    unusable = _unusable(counts)
+    status, reason = unusable or _status(counts, states, live, asked)
+    # Lines of a stream that proves nothing are no claim, whatever hour they lie in.
+    unclaimed = unusable is not None or status in _NOTHING_CLAIMED
+    return _source(counts, status, reason).model_copy(
+        update={
+            "live_hours": () if unclaimed else live,
+            "hours_asked": len(asked),
+            "gaps": _gaps(states, now - rules.lag, all_open=unclaimed),
+            "notes": (
+                *_cautions(counts, states, span, life, rules),
+                *_flags(counts, live, life),
+                *((_HEARTBEAT,) if reason == _QUIET_OR_DEAD else ()),
+            ),
+        }
     )
-
-
-_NOTHING_CLAIMED = frozenset(
-    {CoverageStatus.NOT_OBSERVABLE, CoverageStatus.NOT_SUPPORTED, CoverageStatus.NOT_APPLICABLE}
-)
 
 
 def _source(counts: StreamCounts, status: CoverageStatus, reason: str | None) -> SourceCoverage:
@@ -156,59 +115,12 @@ def _source(counts: StreamCounts, status: CoverageStatus, reason: str | None) ->
     )
 
 
-def _hour_states(
-    counts: StreamCounts, span: Window, now: datetime, life: Life, rules: CoverageRules
-) -> dict[datetime, HourState]:
-    lines: dict[datetime, int] = {}
-    for item in counts.bins:
-        hour = epoch_hour(item.hour)
-        lines[hour] = lines.get(hour, 0) + item.lines
-    states: dict[datetime, HourState] = {}
-    for hour in hours_of(span):
-        exposed = min(hour + HOUR, span.end) - max(hour, span.start)
-        if exposed < rules.min_exposure and lines.get(hour, 0) == 0:
-            states[hour] = HourState.NOT_REQUIRED
-        else:
-            states[hour] = _hour_state(counts, hour, exposed, lines.get(hour, 0), now, life, rules)
-    return states
-
-
-def _hour_state(
-    counts: StreamCounts,
-    hour: datetime,
-    exposed: timedelta,
-    lines: int,
-    now: datetime,
-    life: Life,
-    rules: CoverageRules,
-) -> HourState:
-    if counts.retention_days is not None and hour < now - timedelta(days=counts.retention_days):
-        return HourState.RETENTION_LOST
-    if lines > 0:
-        return HourState.LIVE
-    if counts.group_created is not None and counts.group_created >= hour + HOUR:
-        return HourState.NO_GROUP
-    if not counts.bins_status.is_complete:
-        return HourState.UNKNOWN
-    if hour + HOUR > now - rules.lag:
-        return HourState.INCOMPLETE
-    first_hour = life.launched_at is not None and epoch_hour(life.launched_at) == hour
-    if first_hour and exposed < rules.boot_grace:
-        return HourState.NOT_REQUIRED
-    if exposed >= HOUR:
-        return HourState.EMPTY
-    return HourState.EMPTY_PARTIAL if exposed >= rules.gap_exposure else HourState.NOT_REQUIRED
-
-
 def _status(
     counts: StreamCounts,
     states: Mapping[datetime, HourState],
     live: Sequence[datetime],
     asked: Sequence[datetime],
 ) -> tuple[CoverageStatus, str | None]:
-    unusable = _unusable(counts)
-    if unusable is not None:
-        return unusable
     if not asked:
         return CoverageStatus.INSUFFICIENT_EXPOSURE, "no full hour could be asked for"
     if any(s is HourState.UNKNOWN for s in states.values()):
@@ -216,14 +128,12 @@ def _status(
         return CoverageStatus.UNVERIFIED, f"hourly counts incomplete: {why}"
     if len(live) == len(asked):
         return CoverageStatus.MEASURED, None
-    quiet = (
-        "a kernel-only stream cannot tell quiet from dead (QUIET_OR_DEAD)"
-        if counts.shipper is Shipper.KERNEL_ONLY
-        else None
-    )
+    empty = frozenset({HourState.EMPTY, HourState.EMPTY_PARTIAL})
+    quiet = counts.shipper is Shipper.KERNEL_ONLY and states_of(states, empty)
+    reason = _QUIET_OR_DEAD if quiet else None
     if not live:
-        return CoverageStatus.NOT_OBSERVABLE, quiet or "no line in any hour asked for"
-    return CoverageStatus.PARTIAL, quiet
+        return CoverageStatus.NOT_OBSERVABLE, reason or "no line in any hour asked for"
+    return CoverageStatus.PARTIAL, reason
 
 
 def _unusable(counts: StreamCounts) -> tuple[CoverageStatus, str] | None:
@@ -239,7 +149,11 @@ def _unusable(counts: StreamCounts) -> tuple[CoverageStatus, str] | None:
         why = counts.kernel_reason.value if counts.kernel_reason else "not read"
         return CoverageStatus.UNVERIFIED, f"search for kernel lines: {why}"
     if counts.kernel_lines_ever == 0:
+        if not counts.listed and not lines_by_hour(counts):
+            return CoverageStatus.UNVERIFIED, "no such stream, or a wrong query: it is not listed"
         return CoverageStatus.NOT_OBSERVABLE, "NO_KERNEL_LINES in the life of the stream"
+    if counts.shipper is Shipper.UNKNOWN and counts.kernel_lines_ever is None:
+        return CoverageStatus.UNVERIFIED, "nothing shows that the stream carries the kernel"
     return None
 
 
@@ -247,17 +161,18 @@ def _cautions(
     counts: StreamCounts,
     states: Mapping[datetime, HourState],
     span: Window,
+    life: Life,
     rules: CoverageRules,
 ) -> tuple[str, ...]:
     notes: list[str] = []
+    if life.launched_at is None:
+        notes.append("launch unknown: asked from the start of the padded window")
     for hour, state in states.items():
-        exposed = min(hour + HOUR, span.end) - max(hour, span.start)
-        short = rules.min_exposure <= exposed < rules.gap_exposure
-        if state is HourState.NOT_REQUIRED and short:
-            minutes = int(exposed.total_seconds() // 60)
+        if is_caution(hour, state, span, life, rules):
+            minutes = int(exposed(hour, span).total_seconds() // 60)
             notes.append(f"no line in the {minutes} min of {hour:%Y-%m-%dT%H:00Z} that count")
-    busy = [b.lines for b in counts.bins if b.lines > 0]
-    if busy and median(busy) < LOW_RATE_LINES:
+    busy = lines_by_hour(counts).values()
+    if busy and counts.shipper is not Shipper.KERNEL_ONLY and median(busy) < LOW_RATE_LINES:
         notes.append(f"LOW_RATE_STREAM: median {median(busy):g} lines an hour")
     return tuple(notes)
 
@@ -266,10 +181,13 @@ def _flags(counts: StreamCounts, live: Sequence[datetime], life: Life) -> tuple[
     notes: list[str] = []
     if counts.late_share > 0:
         notes.append(f"LATE_DELIVERY: {counts.late_share:.0%} of sampled lines over 1 h late")
-    if live and life.launched_at is not None:
-        boot = epoch_hour(life.launched_at)
-        if all(h in {boot, boot + HOUR} for h in live):
-            notes.append("BOOT_ONLY: lines only in the hours around the launch")
+    if life.launched_at is None:
+        return tuple(notes)
+    boot = epoch_hour(life.launched_at)
+    if live and all(h in {boot, boot + HOUR} for h in live):
+        notes.append("BOOT_ONLY: lines only in the hours around the launch")
+    if life.created_at is None and any(h < boot for h in lines_by_hour(counts)):
+        notes.append("lines before the launch: the instance was stopped and started")
     return tuple(notes)
 
 
@@ -279,15 +197,17 @@ def _gaps(
     """Return runs of consecutive open hours of one state, in order."""
     gaps: list[Gap] = []
     for hour, state in sorted(states.items()):
-        if state not in _OPEN and not (all_open and state is HourState.LIVE):
+        if state not in OPEN_STATES and not (all_open and state is HourState.LIVE):
             continue
         shown = HourState.UNKNOWN if state is HourState.LIVE else state
         if gaps and gaps[-1].end == hour and gaps[-1].state is shown:
             gaps[-1] = gaps[-1].model_copy(update={"end": hour + HOUR})
         else:
             gaps.append(Gap(start=hour, end=hour + HOUR, state=shown))
-    if gaps and gaps[-1].end + HOUR > horizon:
-        gaps[-1] = gaps[-1].model_copy(update={"note": "may still be delivery delay"})
+    lives_on = any(s is HourState.LIVE for h, s in states.items() if gaps and h >= gaps[-1].end)
+    if gaps and not lives_on and gaps[-1].end + HOUR > horizon:
+        note = f"may still be delivery delay: read up to {horizon:%Y-%m-%dT%H:%MZ}"
+        gaps[-1] = gaps[-1].model_copy(update={"note": note})
     return tuple(gaps)
 
 
@@ -299,6 +219,8 @@ def hma_coverage(
     detections: int,
     group_live: bool | None,
     has_accelerator: bool,
+    detections_ever: int | None = None,
+    agent_running: bool | None = None,
 ) -> SourceCoverage:
     """Return what the health agent's silence or speech is worth.
 
@@ -309,18 +231,23 @@ def hma_coverage(
         detections: Detections inside the window.
         group_live: Another stream of the group has an event inside the window; None: not read.
         has_accelerator: The agent runs on accelerator types only.
+        detections_ever: Detections in the life of the stream, where counted.
+        agent_running: The agent's pod or unit runs; False makes its silence worth nothing.
     """
     reason: str | None = None
     if not has_accelerator:
         status, reason = CoverageStatus.NOT_APPLICABLE, "no accelerator"
     elif detections:
         status = CoverageStatus.DETECTIONS
+    elif agent_running is False:
+        status, reason = CoverageStatus.NOT_OBSERVABLE, "the health agent does not run"
     elif group_live is None:
         status, reason = CoverageStatus.UNVERIFIED, "liveness of the cluster's group not read"
     elif not group_live:
         status, reason = CoverageStatus.NOT_OBSERVABLE, "no stream of the group was live"
     elif stream is not None:
-        status, reason = CoverageStatus.DETECTIONS, "none in the window"
+        ever = f", {detections_ever} ever" if detections_ever is not None else ""
+        status, reason = CoverageStatus.DETECTIONS, f"none in the window{ever}"
     else:
         status, reason = CoverageStatus.NO_HMA_DETECTIONS, "agent detections only"
     return SourceCoverage(
@@ -356,8 +283,8 @@ def node_coverage(
     if status is CoverageStatus.MEASURED and not any(
         s.status is CoverageStatus.MEASURED for s in useful
     ):
-        names = ", ".join(s.stream or "" for s in useful if s.live_hours)
-        notes.append(f"composite of {names}")
+        told = (f"{s.stream} {in_words(s.live_hours)}" for s in useful if s.live_hours)
+        notes.append(f"composite: {'; '.join(told)}")
     hma = [s for s in sources if s.source is Shipper.HMA]
     gate = _gate(status, live, hma)
     if gate is Gate.HMA_ONLY:
@@ -378,6 +305,7 @@ def node_coverage(
 def _rollup(
     sources: Sequence[SourceCoverage],
 ) -> tuple[CoverageStatus, tuple[datetime, ...], tuple[datetime, ...]]:
+    """Return the status of several streams together, the hours any of them saw, and the rest."""
     applicable = [s for s in sources if s.status is not CoverageStatus.NOT_APPLICABLE]
     if sources and not applicable:
         return CoverageStatus.NOT_APPLICABLE, (), ()
@@ -406,18 +334,28 @@ def _rollup(
 def _gate(status: CoverageStatus, live: Sequence[datetime], hma: Sequence[SourceCoverage]) -> Gate:
     if status is CoverageStatus.MEASURED:
         return Gate.MEASURED
-    if live:
+    # A kernel log that could not be read is not one that is not shipped.
+    if live or status is CoverageStatus.UNVERIFIED:
         return Gate.PARTIAL
     if any(s.status in {CoverageStatus.NO_HMA_DETECTIONS, CoverageStatus.DETECTIONS} for s in hma):
         return Gate.HMA_ONLY
-    return Gate.PARTIAL if status is CoverageStatus.UNVERIFIED else Gate.NONE
+    return Gate.NONE
+
+
+def count_scope(count: int, coverage: NodeCoverage) -> str:
+    """Return a number of Xids with the hours it speaks for (log_sources §4.6)."""
+    asked, live = coverage.hours_asked, coverage.hours_measured
+    if not live:
+        return f"{count} Xids seen; no hour of this node was covered"
+    scope = f"{count} in {live} of {asked} hours"
+    return scope if live == asked else f"{scope}; not observable in {asked - live}"
 
 
 def same_image_boot_output(counts: Sequence[StreamCounts]) -> tuple[str, ...]:
     """Return nodes whose counts agree in every hour: boot output of one image, not life."""
     seen: dict[tuple[tuple[datetime, int], ...], list[str]] = {}
     for item in counts:
-        key = tuple(sorted((b.hour, b.lines) for b in item.bins if b.lines))
+        key = tuple(sorted(lines_by_hour(item).items()))
         if len(key) > 1:
             seen.setdefault(key, []).append(item.node)
     return tuple(sorted(n for nodes in seen.values() if len(set(nodes)) > 1 for n in nodes))

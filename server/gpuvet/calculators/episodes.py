@@ -62,8 +62,8 @@ class LoadReading:
         load: In one word.
         episodes: Runs of five or more.
         maximum: The highest valid value, or None.
-        seen: Valid points.
-        asked: Periods asked about.
+        seen: Points in the part that must be without gaps.
+        asked: Periods of that part.
         rejected: Values that are no percent.
     """
 
@@ -109,70 +109,58 @@ def _is_percent(value: float) -> bool:
     return math.isfinite(value) and 0 <= value <= 100 + PERCENT_SLACK
 
 
-def read_load(
-    series: TimeSeries, window: Window, *, threshold: float = SATURATED_PERCENT
-) -> LoadReading:
+def read_load(series: TimeSeries, window: Window, cover: Window | None = None) -> LoadReading:
     """Return what a series of percents says of a window.
 
-    BELOW is a statement only where no run of five could hide: at most four periods in a row have
-    no datapoint, the window's ends included, and the period is a minute or the maximum of longer
-    ones.
+    BELOW is a statement only where no run of five could hide: fewer than five minutes in a row
+    lack a datapoint, the ends of `cover` included. A maximum over longer periods that stays below
+    the bar says the same.
 
     Args:
         series: Percent, statistic Maximum.
-        window: The window that must be covered; runs that touch it count.
-        threshold: The bar in percent.
+        window: Where runs and highest values are looked for; runs that touch it count.
+        cover: The part that must be without gaps; the window itself where not given.
     """
+    cover = cover or window
     runs = tuple(
-        run
-        for run in episodes(series, threshold=threshold)
-        if run.end > window.start and run.start < window.end
+        run for run in episodes(series) if run.end > window.start and run.start < window.end
     )
-    inside = series.points(window.start, window.end)
-    valid = [value for _, value in inside if _is_percent(value)]
-    if series.extreme is not None and _is_percent(series.extreme):
-        valid.append(series.extreme)
-    rejected = len(inside) - sum(_is_percent(value) for _, value in inside)
-    rejected += series.extreme is not None and not _is_percent(series.extreme)
+    inside = [value for _, value in series.points(window.start, window.end)]
+    if series.extreme is not None:
+        inside.append(series.extreme)
+    valid = [value for value in inside if _is_percent(value)]
+    rejected = len(inside) - len(valid)
     maximum = max(valid, default=None)
-    asked = _asked(series, window)
-    load = _load(series, window, runs, maximum, rejected, threshold)
-    return LoadReading(load, runs, maximum, len(valid), asked, rejected)
+    if runs:
+        load = Load.SATURATED
+    elif maximum is not None and maximum >= SATURATED_PERCENT:
+        load = _unproven(series, window)
+    elif rejected:
+        load = Load.REJECTED
+    elif maximum is None:
+        load = Load.NO_DATA
+    else:
+        load = Load.GAPS if _could_hide_a_run(series, cover) else Load.BELOW
+    seen = len(series.points(cover.start, cover.end))
+    return LoadReading(load, runs, maximum, seen, _asked(series, cover), rejected)
 
 
 def _asked(series: TimeSeries, window: Window) -> int:
-    if series.extreme is not None and not series.values:
-        return 1
     return math.ceil((window.end - window.start) / series.period)
 
 
-def _load(
-    series: TimeSeries,
-    window: Window,
-    runs: Sequence[Episode],
-    maximum: float | None,
-    rejected: int,
-    threshold: float,
-) -> Load:
-    if runs:
-        return Load.SATURATED
-    if maximum is not None and maximum >= threshold:
-        timed = any(v >= threshold for _, v in series.points(window.start, window.end))
-        is_coarse = series.period_seconds > FINE_SECONDS and timed
-        return Load.COARSE if is_coarse else Load.BROKEN
-    if rejected:
-        return Load.REJECTED
-    if maximum is None:
-        return Load.NO_DATA
-    if series.extreme is not None and not series.values:
-        return Load.BELOW  # the extreme over the whole window is below the bar
-    return Load.GAPS if _could_hide_a_run(series, window) else Load.BELOW
+def _unproven(series: TimeSeries, window: Window) -> Load:
+    """Return how a value at the bar without a run of five is to be called."""
+    timed = any(v >= SATURATED_PERCENT for _, v in series.points(window.start, window.end))
+    return Load.COARSE if timed and series.period_seconds > FINE_SECONDS else Load.BROKEN
 
 
 def _could_hide_a_run(series: TimeSeries, window: Window) -> bool:
     """Say whether minutes without a datapoint are enough for a run of five, or status unsound."""
     if not series.status.is_complete:
         return True
+    if series.extreme is not None and not series.values:
+        return False  # the highest value over the whole window
     allowed = RUN_POINTS * timedelta(seconds=FINE_SECONDS)
     seen_until = window.start
     for at, _ in series.points(window.start - series.period, window.end):
@@ -258,9 +246,11 @@ def spike(series: TimeSeries, window: Window, *, factor: float = SPIKE_FACTOR) -
     before = medians_before(value for _, value in finite)
     for place, ((_, value), middle) in enumerate(zip(finite, before, strict=True)):
         baseline = known or _fallback(middle, place)
-        if baseline is None or not value >= factor * baseline.value > 0:
+        bar = factor * baseline.value if baseline is not None else 0.0
+        began_earlier = place > 0 and finite[place - 1][1] >= bar
+        if baseline is None or not value >= bar > 0 or began_earlier:
             continue
-        run = _high_run(finite[place:], series.period, factor * baseline.value)
+        run = _high_run(finite[place:], series.period, bar)
         if len(run) >= RUN_POINTS:
             level = median(high for _, high in run)
             return Spike(run[0][0], baseline, level, run[-1][0] + series.period)

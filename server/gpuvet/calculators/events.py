@@ -6,13 +6,23 @@ GPU they speak of, and to let the copy with kernel uptime give the place.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from gpuvet.calculators.boots import NodeClock, moment, node_clock
+from gpuvet.calculators.boots import SAME_BOOT_US, NodeClock, microseconds, moment, node_clock
 from gpuvet.model.cluster import NodeEvidence
-from gpuvet.model.events import Boundary, Record, Source, TimeQuality, XidEvent
+from gpuvet.model.events import (
+    Boundary,
+    BoundaryKind,
+    GpuIdentity,
+    Record,
+    Source,
+    TimeQuality,
+    XidEvent,
+)
+from gpuvet.parse.node_lines import condition_xid
 
 _US = 1_000_000
 
@@ -26,12 +36,13 @@ ECC_PARTNER_US = 60 * _US
 
 LOST = 79
 DOUBLE_BIT = 48
+ACCELERATOR_CONDITION = "AcceleratedHardwareReady"  # EKS node monitoring agent
 _ECC_DETAIL = frozenset({171, 172})
+_NAMES_ANOTHER = _ECC_DETAIL | {45}
 _AGENTS = frozenset({Source.HMA, Source.DCGM, Source.EKS_CONDITION, Source.DEVICE_PLUGIN})
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One event: all lines of one code on one PCI id without a pause of 180 s.
 
     Attributes:
@@ -42,8 +53,9 @@ class Occurrence:
         start_us: Position of its first line on the boot's clock, microseconds.
         end_us: Position of its last line.
         first: The line that gives the place.
-        lines: Every line of every source, in order.
+        folded: Every line of every source, in order; empty where there is only the first.
         inferred: No line of its own was seen; another event names it.
+        placed: False where the position is bare uptime, not a wall time.
     """
 
     code: int
@@ -53,14 +65,28 @@ class Occurrence:
     start_us: int
     end_us: int
     first: XidEvent
-    lines: tuple[XidEvent, ...]
+    folded: tuple[XidEvent, ...] = ()
     inferred: bool = False
-    placed: bool = True  # False: position is bare uptime, not a wall time
+    placed: bool = True
+
+    @property
+    def lines(self) -> tuple[XidEvent, ...]:
+        """Every line of every source, in order."""
+        return self.folded or (self.first,)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Who saw it, sorted."""
-        return tuple(sorted({e.source.value for e in self.lines}))
+        if not self.folded:
+            return (self.first.source.value,)
+        return tuple(sorted({e.source.value for e in self.folded}))
+
+    @property
+    def messages(self) -> int:
+        """How many different lines it has; copies of one line count once."""
+        if not self.folded:
+            return 1
+        return len({(e.uptime_us or e.at, e.pid, e.text) for e in self.folded})
 
     @property
     def at(self) -> datetime | None:
@@ -70,14 +96,24 @@ class Occurrence:
         return moment(self.start_us) if self.placed else self.first.at
 
     @property
+    def at_us(self) -> int | None:
+        """The same in microseconds since 1970."""
+        return self.start_us if self.placed else None
+
+    @property
     def text(self) -> str:
         """The text of its first line."""
         return self.first.text
 
     @property
+    def is_ingest_only(self) -> bool:
+        """True where no line has more than its shipper's time, which decides no order."""
+        return self.first.time_quality is TimeQuality.INGEST_ONLY
+
+    @property
     def is_gpu_lost_only(self) -> bool:
         """True for a lost GPU that no Xid 79 line reported."""
-        return all(e.source is Source.GPU_LOST for e in self.lines)
+        return self.code == LOST and all(e.source is Source.GPU_LOST for e in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +128,9 @@ class NodeEvents:
 def prepare_events(node: NodeEvidence) -> NodeEvents:
     """Return the events of a node, ordered by boot and position; order of input is nothing."""
     records = node.records
-    everything: list[Record] = [
+    told = tuple(_condition_events(node))
+    xids = (*records.xids, *told) if told else records.xids
+    dated: list[Record] = [
         *records.xids,
         *records.sxids,
         *records.boundaries,
@@ -100,10 +138,13 @@ def prepare_events(node: NodeEvidence) -> NodeEvents:
         *records.hma,
         *records.shutdowns,
     ]
-    clock = node_clock(everything, records.boundaries, records.identities)
-    found, contradictions = _fold(records.xids, clock)
-    found = [*found, *_inferred(found)]
-    found.sort(key=lambda o: (o.boot, o.start_us, o.code, o.pci or ""))
+    boundaries = (*records.boundaries, *_restarts(node, dated))
+    identities = (*records.identities, *_identities_read(node))
+    clock = node_clock(dated, boundaries, identities)
+    found, contradictions = _fold(xids, clock, _pci_by_uuid(identities))
+    found += _inferred(found)
+    found.sort(key=_order)
+    contradictions |= _changed_gpus(clock)
     return NodeEvents(
         clock=clock,
         occurrences=tuple(found),
@@ -111,85 +152,225 @@ def prepare_events(node: NodeEvidence) -> NodeEvents:
     )
 
 
-def boots_outside_logs(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
-    """Return boundaries that no log line shows: their earlier lines were not read."""
-    return tuple(b for b in boundaries if b.line == 0)
+def _order(occurrence: Occurrence) -> tuple[int, int, str, int, int, str]:
+    """Order by boot and position; equal times of one stream keep its order (xid_rules §3.4)."""
+    first = occurrence.first
+    return (
+        occurrence.boot,
+        occurrence.start_us,
+        first.stream,
+        first.line,
+        occurrence.code,
+        occurrence.pci or "",
+    )
+
+
+def _condition_events(node: NodeEvidence) -> Iterator[XidEvent]:
+    """Yield the Xids that Kubernetes node conditions name; they are further copies of a line."""
+    for condition in dict.fromkeys((*node.facts.conditions, *node.records.conditions)):
+        if condition.kind != ACCELERATOR_CONDITION or condition.status != "False":
+            continue
+        named = condition_xid(condition.reason or "") or condition_xid(condition.message)
+        if named is None:
+            continue
+        at = condition.transition_at or condition.at
+        yield XidEvent(
+            node=node.node,
+            stream=condition.stream,
+            line=condition.line,
+            raw=condition.raw,
+            group=condition.group,
+            at=at,
+            time_quality=TimeQuality.EXACT if at else TimeQuality.NONE,
+            source=Source.EKS_CONDITION,
+            code=named.code,
+            uuid=named.uuid,
+        )
+
+
+def _restarts(node: NodeEvidence, dated: Iterable[Record]) -> Iterator[Boundary]:
+    """Yield the start that an instance's launch time tells of when it lies after its own lines.
+
+    A reboot keeps the launch time; a stop and start moves it and brings other hardware under the
+    same instance id (xid_rules §3.6).
+    """
+    launched = node.launched_at
+    if launched is None:
+        return
+    latest = microseconds(launched) - SAME_BOOT_US
+    if any(r.at is not None and microseconds(r.at) < latest for r in dated):
+        yield Boundary(
+            node=node.node,
+            stream="launch time",
+            line=0,
+            raw="",
+            at=launched,
+            time_quality=TimeQuality.EXACT,
+            kind=BoundaryKind.STOP_START,
+        )
+
+
+def _identities_read(node: NodeEvidence) -> Iterator[GpuIdentity]:
+    """Yield which GPU nvidia-smi named at a PCI id, at the time it was read."""
+    for gpu in node.facts.gpus:
+        if gpu.pci is not None and gpu.read_at is not None and (gpu.uuid or gpu.serial):
+            yield GpuIdentity(
+                node=node.node,
+                stream=gpu.source,
+                line=0,
+                raw="",
+                at=gpu.read_at,
+                pci=gpu.pci,
+                uuid=gpu.uuid,
+                serial=gpu.serial,
+            )
+
+
+def _pci_by_uuid(identities: Iterable[GpuIdentity]) -> dict[str, str]:
+    return {i.uuid: i.pci for i in identities if i.uuid is not None and i.pci is not None}
+
+
+def _changed_gpus(clock: NodeClock) -> set[str]:
+    return {
+        f"{pci}: another GPU (UUID or board serial) since "
+        f"{moment(changes[-1]):%Y-%m-%dT%H:%M:%SZ}: the hardware changed, so nothing before "
+        "counts as a recurrence"
+        for pci, changes in clock.identities.items()
+    }
 
 
 _Placed = tuple[int, int, XidEvent]  # boot, position, event
+_Key = tuple[int, str | None, int]  # code, PCI id, boot
 
 
-def _fold(events: Sequence[XidEvent], clock: NodeClock) -> tuple[list[Occurrence], set[str]]:
-    buckets: dict[tuple[int, str | None, int], list[_Placed]] = defaultdict(list)
-    boot_of, position = clock.boot_of, clock.position
+def _fold(
+    events: Sequence[XidEvent], clock: NodeClock, pci_by_uuid: Mapping[str, str]
+) -> tuple[list[Occurrence], set[str]]:
+    buckets: dict[_Key, list[_Placed]] = defaultdict(list)
     for event in events:
-        boot = boot_of(event)
+        boot, position = clock.place(event)
         code = LOST if event.source is Source.GPU_LOST else event.code
-        buckets[(code, event.pci, boot)].append((boot, position(event, boot), event))
+        pci = event.pci or (pci_by_uuid.get(event.uuid) if event.uuid else None)
+        buckets[code, pci, boot].append((boot, position, event))
     contradictions: set[str] = set()
     _join_without_pci(buckets)
+    if clock.starts:
+        _join_over_boots(buckets)
     found: list[Occurrence] = []
     for (code, pci, boot), placed in buckets.items():
-        gap_us = GPU_LOST_US if code == LOST else BURST_GAP_US
-        found += [
-            _occurrence(code, pci, boot, burst, clock, contradictions)
-            for burst in _bursts(placed, gap_us)
-        ]
+        if len(placed) == 1:
+            found.append(_single(code, pci, placed[0], clock))
+            continue
+        placed.sort(key=_in_order)
+        for burst in _bursts(placed, GPU_LOST_US if code == LOST else BURST_GAP_US):
+            if len(burst) == 1:
+                found.append(_single(code, pci, burst[0], clock))
+            else:
+                found.append(_folded(code, pci, boot, burst, clock, contradictions))
     return found, contradictions
 
 
-def _join_without_pci(buckets: dict[tuple[int, str | None, int], list[_Placed]]) -> None:
+def _join_without_pci(buckets: dict[_Key, list[_Placed]]) -> None:
     """Let records without a PCI id join the same code on the GPU nearest in time."""
     for key in [k for k in buckets if k[1] is None]:
-        code, _, boot = key
+        code = key[0]
         hosts = [
-            (p, pci)
-            for (c, pci, b), placed in buckets.items()
-            if c == code and b == boot and pci is not None
-            for _, p, _ in placed
+            (position, other)
+            for other, placed in buckets.items()
+            if other[0] == code and other[1] is not None
+            for _, position, _ in placed
         ]
         left: list[_Placed] = []
-        for placed in buckets[key]:
-            reach = AGENT_COPY_US if placed[2].source in _AGENTS else COPY_US
-            near = [(abs(p - placed[1]), pci) for p, pci in hosts if abs(p - placed[1]) <= reach]
-            if near:
-                buckets[(code, min(near)[1], boot)].append(placed)
+        for item in buckets[key]:
+            host = _host(item, hosts)
+            if host is None:
+                left.append(item)
             else:
-                left.append(placed)
+                buckets[host].append((host[2], item[1], item[2]))
         if left:
             buckets[key] = left
         else:
             del buckets[key]
 
 
-def _bursts(placed: list[_Placed], gap_us: int) -> list[list[_Placed]]:
-    if len(placed) == 1:
-        return [placed]
-    placed.sort(key=_in_order)
-    bursts = [[placed[0]]]
-    for item in placed[1:]:
-        if item[1] - bursts[-1][-1][1] > gap_us:
-            bursts.append([item])
-        else:
-            bursts[-1].append(item)
-    return bursts
-
-
-def _in_order(item: _Placed) -> tuple[int, int, str, str]:
+def _host(item: _Placed, hosts: Sequence[tuple[int, _Key]]) -> _Key | None:
+    """Return where a record without a PCI id belongs; one without a time fits any."""
     event = item[2]
-    return (item[1], event.line, event.stream, event.text)
+    if event.at is None and event.uptime_us is None:
+        return max(hosts, key=lambda h: (h[1][2], h[0], h[1][1] or ""))[1] if hosts else None
+    reach = AGENT_COPY_US if event.source in _AGENTS else COPY_US
+    near = [(abs(p - item[1]), key[2] != item[0], key) for p, key in hosts]
+    near = [n for n in near if n[0] <= reach]
+    return min(near, key=lambda n: (n[0], n[1], n[2][1] or ""))[2] if near else None
 
 
-def _occurrence(
+def _join_over_boots(buckets: dict[_Key, list[_Placed]]) -> None:
+    """Take back copies that a late stamp put on the wrong side of a boot (xid_rules §3.2)."""
+    for key in sorted(buckets, key=lambda k: (k[0], k[1] or "", k[2])):
+        code, pci, boot = key
+        for side in (boot - 1, boot + 1):
+            originals = buckets.get((code, pci, side))
+            if not originals:
+                continue
+            stray = [i for i in buckets[key] if _is_stray(i, originals, buckets[key])]
+            if not stray:
+                continue
+            originals += [(side, position, event) for _, position, event in stray]
+            kept = [i for i in buckets[key] if i not in stray]
+            if kept:
+                buckets[key] = kept
+            else:
+                del buckets[key]
+                break
+
+
+def _is_stray(item: _Placed, originals: Sequence[_Placed], own: Sequence[_Placed]) -> bool:
+    event = item[2]
+    if event.uptime_us is not None or event.boot is not None or event.source is Source.GPU_LOST:
+        return False
+    by_agent = event.source in _AGENTS
+    nearest = min((abs(p - item[1]) for _, p, e in own if e.source not in _AGENTS), default=None)
+    if by_agent and nearest is not None and nearest <= AGENT_COPY_US:
+        return False
+    return any(
+        abs(position - item[1]) <= AGENT_COPY_US
+        and (other.stream, other.group) != (event.stream, event.group)
+        and other.source not in _AGENTS
+        and (by_agent or (other.uptime_us is not None and _is_copy(event, other)))
+        for _, position, other in originals
+    )
+
+
+def _bursts(placed: Sequence[_Placed], gap_us: int) -> Iterator[Sequence[_Placed]]:
+    """Yield runs of ordered lines without a longer pause between them."""
+    start = 0
+    for index in range(1, len(placed)):
+        if placed[index][1] - placed[index - 1][1] > gap_us:
+            yield placed[start:index]
+            start = index
+    yield placed[start:]
+
+
+def _in_order(item: _Placed) -> tuple[int, int, str, str, str]:
+    event = item[2]
+    return (item[1], event.line, event.stream, event.group or "", event.text)
+
+
+def _single(code: int, pci: str | None, placed: _Placed, clock: NodeClock) -> Occurrence:
+    boot, at_us, event = placed
+    epoch, has_wall = clock.epoch_of(pci, boot, at_us), clock.has_wall(event, boot)
+    return Occurrence(code, pci, boot, epoch, at_us, at_us, event, (), False, has_wall)
+
+
+def _folded(
     code: int,
     pci: str | None,
     boot: int,
-    burst: list[_Placed],
+    burst: Sequence[_Placed],
     clock: NodeClock,
     contradictions: set[str],
 ) -> Occurrence:
-    place = burst[0] if len(burst) == 1 else _place(code, burst, contradictions)
-    start_us, first = place[1], place[2]
+    _, start_us, first = _place(code, burst, contradictions)
     return Occurrence(
         code=code,
         pci=pci,
@@ -198,21 +379,22 @@ def _occurrence(
         start_us=start_us,
         end_us=burst[-1][1],
         first=first,
-        lines=(first,) if len(burst) == 1 else tuple(e for _, _, e in burst),
+        folded=tuple(e for _, _, e in burst),
         placed=clock.has_wall(first, boot),
     )
 
 
-def _place(code: int, burst: list[_Placed], contradictions: set[str]) -> _Placed:
+def _place(code: int, burst: Sequence[_Placed], contradictions: set[str]) -> _Placed:
     """Return the line that gives the burst its place, and note copies that disagree on it."""
     trusted = [p for p in burst if p[2].time_quality is not TimeQuality.INGEST_ONLY]
     first = (trusted or burst)[0]
-    copies = [p for p in burst if _is_copy(first[2], p[2])]
+    copies = [p for p in burst if _is_copy(first[2], p[2]) and _may_be_copies(first, p)]
     if not copies:
         return first
     # Of the copies, the kernel's own line is quoted; one with uptime gives the place.
     best = min([first, *copies], key=_trust)
-    skew = max(abs(p[1] - best[1]) for p in [first, *copies] if p[2].source not in _AGENTS)
+    told = [p for p in (first, *copies) if p[2].source not in _AGENTS]
+    skew = max((abs(p[1] - best[1]) for p in told), default=0)
     if skew > SKEW_US:
         contradictions.add(
             f"Xid {code} on {best[2].pci or 'an unnamed GPU'}: two sources give times "
@@ -221,13 +403,21 @@ def _place(code: int, burst: list[_Placed], contradictions: set[str]) -> _Placed
     return best
 
 
+def _may_be_copies(one: _Placed, other: _Placed) -> bool:
+    """Say whether two places are near enough; a clock without uptime may be off (§3.2)."""
+    apart = abs(one[1] - other[1])
+    by_agent = one[2].source in _AGENTS or other[2].source in _AGENTS
+    no_uptime = (one[2].uptime_us is None) != (other[2].uptime_us is None)
+    return apart <= (AGENT_COPY_US if by_agent or no_uptime else COPY_US)
+
+
 def _trust(item: _Placed) -> tuple[bool, bool, int, int]:
     event = item[2]
     return (event.uptime_us is None, event.source is not Source.KERNEL, item[1], event.line)
 
 
 def _is_copy(one: XidEvent, other: XidEvent) -> bool:
-    """Say whether two lines of a burst are the same event told by two streams."""
+    """Say whether two lines name the same stream-independent thing, told by two streams."""
     if one.stream == other.stream and one.group == other.group:
         return False
     same_pid = one.pid is None or other.pid is None or one.pid == other.pid
@@ -237,9 +427,12 @@ def _is_copy(one: XidEvent, other: XidEvent) -> bool:
 
 def _inferred(found: Sequence[Occurrence]) -> list[Occurrence]:
     """Add events that a seen line names but that have no line of their own (xid_rules §3.7)."""
+    telling = [o for o in found if o.code in _NAMES_ANOTHER]
+    if not telling:
+        return []
     seen = {(o.code, o.pci, o.boot) for o in found}
     new: dict[tuple[int, str | None, int], Occurrence] = {}
-    for occurrence in sorted(found, key=lambda o: (o.boot, o.start_us)):
+    for occurrence in sorted(telling, key=_order):
         if occurrence.code == 45:
             for event in occurrence.lines:
                 key = (event.root or 0, occurrence.pci, occurrence.boot)
@@ -264,6 +457,6 @@ def _has_double_bit(found: Sequence[Occurrence], detail: Occurrence) -> bool:
 
 def _named_by(occurrence: Occurrence, event: XidEvent, code: int) -> Occurrence:
     line = event.model_copy(update={"code": code, "source": Source.INFERRED, "text": ""})
-    return replace(
-        occurrence, code=code, first=line, lines=(line,), end_us=occurrence.start_us, inferred=True
+    return occurrence._replace(
+        code=code, first=line, folded=(), end_us=occurrence.start_us, inferred=True
     )

@@ -1,15 +1,17 @@
 """One finding on a node, and the order findings have (xid_rules §1)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gpuvet.calculators.boots import NodeClock
 from gpuvet.calculators.events import NodeEvents, Occurrence
+from gpuvet.catalog.instance_types import instance_type
 from gpuvet.catalog.xids import XidRow, xids
 from gpuvet.model.cluster import GpuFacts, NodeEvidence, Orchestrator
 from gpuvet.model.coverage import Gate
-from gpuvet.model.events import Record
+from gpuvet.model.events import Record, Source
 from gpuvet.model.evidence import Window
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
 
@@ -20,8 +22,7 @@ SLACK_MEASURED = timedelta(seconds=60)
 SLACK_TOLD = timedelta(minutes=15)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What one event, fact or condition says about a node.
 
     Attributes:
@@ -29,12 +30,17 @@ class Finding:
         fault_class: The class of the event, or of the fact.
         what: One phrase that names it, for a reader.
         rule: The rule that decided, as `xid_rules §…`.
-        occurrence: The event, or None for a fact or a platform condition.
-        record: The record behind a platform condition.
+        occurrence: The Xid event, or None for anything else.
+        record: The record behind an SXid or a platform condition.
+        is_event: The record is an event and so may be the cause: an SXid.
+        fact_at: When a fact was read; None: as of now.
         open_replace: UNVERIFIED with an open REPLACE question; ranks above REBOOT.
         minimum_action: For UNVERIFIED: what is right whatever the check says.
         open_check: The one check that settles an UNVERIFIED.
         provisional: Rests on something that a later reading may change.
+        is_qualifier: Its verdict counts, but it never names a cause: Xid 154, and 63.
+        is_unlisted: A code in no list, which never outranks a known hardware verdict.
+        survives_boot: A fact that a reboot does not clear, such as an aggregate counter.
         companions: Further grounds of the same finding.
     """
 
@@ -44,15 +50,18 @@ class Finding:
     rule: str
     occurrence: Occurrence | None = None
     record: Record | None = None
+    is_event: bool = False
     pci: str | None = None
     fact_source: str | None = None
     fact_raw: str | None = None
     fact_at: datetime | None = None
     open_replace: bool = False
-    minimum_action: Verdict | None = None
+    minimum_action: str | None = None
     open_check: str | None = None
     provisional: bool = False
-    is_qualifier: bool = False  # an Xid 154: its verdict counts, the event is never the cause
+    is_qualifier: bool = False
+    is_unlisted: bool = False
+    survives_boot: bool = False
     companions: tuple[Ground, ...] = ()
     notes: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
@@ -61,6 +70,23 @@ class Finding:
     def rank(self) -> int:
         """Return the place in the order of xid_rules §1; 1 is the strongest."""
         return _RANK[self.verdict] if not self.open_replace else 2
+
+    @property
+    def is_cause(self) -> bool:
+        """True for an event of its own, which may be the cause of what happened."""
+        return (self.occurrence is not None or self.is_event) and not self.is_qualifier
+
+    @property
+    def is_recovered(self) -> bool:
+        """True for an Xid 154 that went back to None."""
+        return self.is_qualifier and self.verdict is Verdict.LEAVE_ALONE
+
+    @property
+    def happened_at(self) -> datetime | None:
+        """Return when its event or record happened; None for a fact that was read."""
+        if self.occurrence is not None:
+            return self.occurrence.at
+        return self.record.at if self.record is not None else None
 
     @property
     def ground(self) -> Ground:
@@ -104,13 +130,21 @@ def ground_of(
     )
 
 
+_PLAIN = frozenset({Source.KERNEL, Source.HMA, Source.DCGM})
+
+
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What every node of one question shares."""
+    """What every node of one question shares.
+
+    Attributes:
+        since_us: Start of the window in microseconds.
+    """
 
     orchestrator: Orchestrator
     window: Window
     now: datetime
+    since_us: int
     failure_at: datetime | None = None
     failure_measured: bool = True
     driver_changed_at: datetime | None = None
@@ -128,14 +162,23 @@ class NodeView:
     """One node as the rules read it.
 
     Attributes:
-        aside: Indexes of events that are consequences, with what they follow.
+        aside: Events that are consequences, with what they follow.
+        aside_ids: The same events by identity.
+        by_code: Every event by its code, in order.
+        kept: The events that are no consequence, in order.
+        known_gpus: PCI ids of all its GPUs, where something listed all of them; else empty.
+        foreign_codes: Codes that the GPUs of its type do not raise.
     """
 
     node: NodeEvidence
     incident: Incident
     events: NodeEvents
-    aside: Mapping[int, str]
-    by_code: Mapping[int, tuple[Occurrence, ...]]
+    aside: Sequence[tuple[Occurrence, str]]
+    aside_ids: frozenset[int]
+    by_code: Mapping[int, Sequence[Occurrence]]
+    kept: Sequence[Occurrence]
+    known_gpus: frozenset[str] = frozenset()
+    foreign_codes: frozenset[int] = frozenset()
 
     @property
     def clock(self) -> NodeClock:
@@ -143,20 +186,23 @@ class NodeView:
         return self.events.clock
 
     @property
+    def last_boot(self) -> int:
+        """Return the boot the node is in."""
+        return len(self.events.clock.starts)
+
+    @property
     def is_measured(self) -> bool:
         """True when the kernel log was proven live in every hour."""
         return self.node.coverage.gate is Gate.MEASURED
-
-    def candidates(self) -> Iterator[Occurrence]:
-        """Yield the events that are not consequences, in order."""
-        for index, occurrence in enumerate(self.events.occurrences):
-            if index not in self.aside:
-                yield occurrence
 
     def of(self, *codes: int) -> Iterator[Occurrence]:
         """Yield every event of these codes, consequences included."""
         for code in codes:
             yield from self.by_code.get(code, ())
+
+    def is_aside(self, occurrence: Occurrence) -> bool:
+        """Say whether an event is a consequence of another one."""
+        return id(occurrence) in self.aside_ids
 
     def near(
         self, occurrence: Occurrence, codes: Iterable[int], *, seconds: float
@@ -174,9 +220,33 @@ class NodeView:
             and occurrence.start_us - reach <= other.end_us
         )
 
+    def pci_of(self, uuid: str | None) -> str | None:
+        """Return the PCI id of a GPU named by its UUID, or None."""
+        if uuid is None:
+            return None
+        for named in (self.node.records.identities, self.node.facts.gpus):
+            for gpu in named:
+                if gpu.uuid == uuid and gpu.pci is not None:
+                    return gpu.pci
+        return None
+
     def gpu(self, pci: str | None) -> GpuFacts | None:
         """Return what was read of one GPU."""
         return next((g for g in self.node.facts.gpus if g.pci == pci), None) if pci else None
+
+
+def expected_gpus(node: NodeEvidence) -> int | None:
+    """Return how many GPUs a node should list, as stated or by its instance type."""
+    if node.gpu_expected is not None:
+        return node.gpu_expected
+    kind = instance_type(node.instance_type) if node.instance_type else None
+    return kind.gpus if kind is not None else None
+
+
+def has_switch(node: NodeEvidence) -> bool:
+    """Say whether a node's type has NVSwitches."""
+    kind = instance_type(node.instance_type) if node.instance_type else None
+    return kind is not None and kind.nvswitch
 
 
 def row_of(code: int) -> XidRow | None:
@@ -190,10 +260,17 @@ def class_of(code: int) -> FaultClass:
     return row.fault_class if row is not None else FaultClass.UNKNOWN
 
 
+_LOST = " (GPU has fallen off the bus, without an Xid line)"
+
+
 def described(occurrence: Occurrence) -> str:
     """Return a short name for an event: code, mnemonic-free, with its line count."""
-    lines = len({(e.stream, e.line) for e in occurrence.lines})
-    often = f", {lines} lines" if lines > 1 else ""
-    lost = " (GPU lost without an Xid line)" if occurrence.is_gpu_lost_only else ""
+    if not occurrence.folded and not occurrence.inferred and occurrence.first.source in _PLAIN:
+        return f"Xid {occurrence.code}"
+    messages = occurrence.messages
+    often = f", {messages} lines" if messages > 1 else ""
+    lost = (
+        " (GPU has fallen off the bus, without an Xid line)" if occurrence.is_gpu_lost_only else ""
+    )
     named = " (named by another event; its own line was not seen)" if occurrence.inferred else ""
     return f"Xid {occurrence.code}{lost}{named}{often}"

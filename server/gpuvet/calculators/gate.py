@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from gpuvet.calculators.coverage import epoch_hour
 from gpuvet.calculators.finding import NodeView
+from gpuvet.calculators.hours import HOUR, epoch_hour
 from gpuvet.model.coverage import CoverageStatus, Gate
 from gpuvet.model.verdict import Verdict
 
@@ -13,6 +13,7 @@ BEFORE_FAILURE = timedelta(hours=1)
 
 _RESTS_ON_SILENCE = frozenset({Verdict.MONITOR, Verdict.LEAVE_ALONE})
 RULE = "xid_rules §12"
+_AGENT_ONLY = "agent detections only, kernel log not shipped"
 
 
 class Gated(NamedTuple):
@@ -39,29 +40,31 @@ def gate(
         return _without_findings(view)
     if verdict not in _RESTS_ON_SILENCE:
         return _standing(view, verdict)
+    if view.node.coverage.gate is Gate.MEASURED:
+        return Gated(verdict)
+    if view.node.coverage.gate is Gate.HMA_ONLY:
+        return Gated(verdict, notes=(_AGENT_ONLY,))
+    unseen = view.node.coverage.gate is Gate.NONE
+    closed = "no source of the node could be seen" if unseen else _hole_before_failure(view)
+    if closed is None:
+        return Gated(verdict, provisional=True, notes=(holes_note(view),))
     kept = _kept_although_unseen(
         view, verdict, seen_elsewhere=seen_elsewhere, agent_named_process=agent_named_process
     )
-    coverage = view.node.coverage
-    match coverage.gate:
-        case Gate.MEASURED:
-            return Gated(verdict)
-        case Gate.HMA_ONLY:
-            return Gated(verdict, notes=("agent detections only, kernel log not shipped",))
-        case Gate.NONE:
-            return kept or _closed(view, "no source of the node could be seen")
-        case Gate.PARTIAL:
-            hole = _hole_before_failure(view)
-            if hole is not None:
-                return kept or _closed(view, hole)
-            return Gated(verdict, notes=(holes_note(view),))
+    return kept or _closed(view, closed)
 
 
 def _standing(view: NodeView, verdict: Verdict) -> Gated:
     """What was seen stands under any coverage; the gap is only named."""
-    if view.node.coverage.gate in {Gate.MEASURED, Gate.HMA_ONLY}:
-        return Gated(verdict)
-    return Gated(verdict, notes=(holes_note(view),))
+    match view.node.coverage.gate:
+        case Gate.MEASURED:
+            return Gated(verdict)
+        case Gate.HMA_ONLY:
+            return Gated(verdict, notes=(_AGENT_ONLY,))
+        case Gate.PARTIAL:
+            return Gated(verdict, notes=(holes_note(view),))
+        case Gate.NONE:
+            return Gated(verdict, provisional=True, notes=(holes_note(view),))
 
 
 def _without_findings(view: NodeView) -> Gated:
@@ -69,25 +72,31 @@ def _without_findings(view: NodeView) -> Gated:
     if coverage.gate is Gate.MEASURED:
         return Gated(Verdict.LEAVE_ALONE, notes=("0 Xids measured",))
     if coverage.gate is Gate.HMA_ONLY:
-        if view.node.left_at is not None:
-            return _closed(view, "the node left: the agent's silence can no longer be checked")
-        return Gated(
-            Verdict.LEAVE_ALONE,
-            notes=("no HMA detections; agent detections only, kernel log not shipped",),
-        )
+        return _by_agent_alone(view)
     if _named_other_cause(view):
-        return _outside_its_gpus(view)
+        return _outside_its_gpus(view, Verdict.LEAVE_ALONE)
     return _closed(view, holes_note(view))
+
+
+def _by_agent_alone(view: NodeView) -> Gated:
+    if view.node.left_at is not None and not view.node.records.hma:
+        return _closed(view, "the node left: the agent's silence can no longer be checked")
+    told = (
+        "the agent's detections are all cleared or call for nothing"
+        if view.node.records.hma
+        else "no HMA detections"
+    )
+    return Gated(Verdict.LEAVE_ALONE, notes=(f"{told}; {_AGENT_ONLY}",))
 
 
 def _named_other_cause(view: NodeView) -> bool:
     return view.node.facts.ran_no_job and view.node.facts.blocker is not None
 
 
-def _outside_its_gpus(view: NodeView) -> Gated:
+def _outside_its_gpus(view: NodeView, verdict: Verdict) -> Gated:
     blocker = view.node.facts.blocker or ""
     return Gated(
-        Verdict.LEAVE_ALONE,
+        verdict,
         provisional=True,
         notes=(f"{blocker}; GPU health not observed: the node ran no job yet",),
     )
@@ -105,7 +114,7 @@ def _kept_although_unseen(
         )
         return Gated(verdict, provisional=True, notes=(holes_note(view), f"kept: {why}"))
     if _named_other_cause(view):
-        return _outside_its_gpus(view)
+        return _outside_its_gpus(view, verdict)
     return None
 
 
@@ -125,8 +134,10 @@ def _hole_before_failure(view: NodeView) -> str | None:
         return None
     first = failure - BEFORE_FAILURE
     for hour in coverage.empty_hours:
-        if hour <= failure and hour + timedelta(hours=1) > first:
+        if hour <= failure and hour + HOUR > first:
             return f"no line in the hour {_hour(hour)}; failure at {failure:%H:%M}Z"
+    if _died_with_the_failure(view):
+        return f"no line since the hour of the failure at {failure:%H:%M}Z"
     return None
 
 
@@ -154,6 +165,6 @@ def _died_with_the_failure(view: NodeView) -> bool:
     if failure is None or not coverage.live_hours or coverage.status is CoverageStatus.UNVERIFIED:
         return False
     last = max(coverage.live_hours)
-    return epoch_hour(failure) in {last, last + timedelta(hours=1)} and bool(
+    return epoch_hour(failure) in {last, last + HOUR} and bool(
         [h for h in coverage.empty_hours if h > last]
     )

@@ -25,6 +25,7 @@ HOLD_POINTS = 5
 BEFORE_POINTS = 10
 _HOUR = timedelta(hours=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Line = list[tuple[datetime, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class PowerFall:
     """The median power of the job's GPUs fell to two thirds of what it was, or less, and stayed.
 
     Attributes:
-        at: Start of the first low period.
-        precision_seconds: Its period: the fall lies somewhere in it.
+        at: The earliest it can be: the end of the last high period that was seen.
+        precision_seconds: From there to the end of the first low period that was seen.
         before_percent: Median over the points before.
         after_percent: Median from the fall to the recovery or the end.
         until: Start of the first period back above two thirds, or None.
@@ -74,20 +75,27 @@ def power_fall(series: Iterable[TimeSeries], window: Window) -> PowerFall | None
         if before is None or place < BEFORE_POINTS or before < IDLE_PERCENT:
             continue
         bar = before / SLOW_FACTOR
-        if not _holds(line[place : place + HOLD_POINTS], bar, step):
-            continue
-        back = _recovery(line, place, bar, step)
-        low = [value for at, value in line[place:] if back is None or at < back]
-        return PowerFall(
-            at=line[place][0],
-            precision_seconds=int(step.total_seconds()),
-            before_percent=before,
-            after_percent=median(low),
-            until=back,
-            gpus=len(gpus),
-            nodes=len({one.name.of("InstanceId") for one in gpus}),
-        )
+        was_high = line[place - 1][1] > bar
+        if was_high and _holds(line[place : place + HOLD_POINTS], bar, step):
+            return _fall(gpus, line, place, before, step)
     return None
+
+
+def _fall(
+    gpus: Sequence[TimeSeries], line: Line, place: int, before: float, step: timedelta
+) -> PowerFall:
+    back = _recovery(line, place, before / SLOW_FACTOR, step)
+    low = [value for at, value in line[place:] if back is None or at < back]
+    earliest = line[place - 1][0] + step
+    return PowerFall(
+        at=earliest,
+        precision_seconds=int((line[place][0] + step - earliest).total_seconds()),
+        before_percent=before,
+        after_percent=median(low),
+        until=back,
+        gpus=len(gpus),
+        nodes=len({one.name.of("InstanceId") for one in gpus}),
+    )
 
 
 def stopped_at(series: Iterable[TimeSeries], window: Window) -> datetime | None:
@@ -106,9 +114,6 @@ def stopped_at(series: Iterable[TimeSeries], window: Window) -> datetime | None:
         if was_busy and _holds(line[place : place + HOLD_POINTS], IDLE_PERCENT, step, strict=True):
             return line[place][0]
     return None
-
-
-Line = list[tuple[datetime, float]]
 
 
 def _values_by_time(gpus: Sequence[TimeSeries], window: Window) -> Mapping[datetime, list[float]]:

@@ -5,8 +5,20 @@ from functools import lru_cache
 from gpuvet.calculators.events import Occurrence
 from gpuvet.catalog.nvlink5 import NVLINK5_CODES, NvLinkDecode, decode
 from gpuvet.catalog.nvlink5_table import Investigatory, Resolution
+from gpuvet.catalog.xid74 import RegisterBit, RegisterKind, decode_registers
 from gpuvet.model.events import XidEvent
-from gpuvet.parse.xid_text import NvLink5, nvlink5, printed_severity
+from gpuvet.parse.xid_text import (
+    LinkFault,
+    NvLink5,
+    link_fault,
+    link_numbers,
+    nvlink5,
+    printed_severity,
+)
+
+NVLINK4 = 74
+# Codes whose own text speaks of NVLink; on any other the number and the text disagree.
+SPEAKS_OF_NVLINK = frozenset({74, 108, 136, 137, 155, 166, 170, *NVLINK5_CODES})
 
 _ELSEWHERE = frozenset(
     {Investigatory.SYMPATHETIC_REPORT_SOLO, Investigatory.INVESTIGATE_PEER_DEVICE}
@@ -70,6 +82,51 @@ def leads_to_reset(occurrence: Occurrence) -> bool:
     )
 
 
+def fault_of(event: XidEvent) -> LinkFault | None:
+    """Return the link and the registers of a line of Xid 74."""
+    return _fault(event.text)
+
+
+@lru_cache(maxsize=4096)
+def _fault(text: str) -> LinkFault | None:
+    return link_fault(text)
+
+
+def bits_of(event: XidEvent) -> tuple[RegisterBit, ...]:
+    """Return the register bits a line of Xid 74 sets; none where it has no registers."""
+    return _bits(event.text)
+
+
+@lru_cache(maxsize=4096)
+def _bits(text: str) -> tuple[RegisterBit, ...]:
+    fault = _fault(text)
+    return decode_registers(fault.registers) if fault is not None and fault.registers else ()
+
+
+@lru_cache(maxsize=4096)
+def links_named(text: str) -> frozenset[int]:
+    """Return every NVLink a text names."""
+    return frozenset(link_numbers(text))
+
+
+_NO_FAULT = frozenset({RegisterKind.IGNORABLE, RegisterKind.SECONDARY})
+
+
+def is_secondary(occurrence: Occurrence) -> bool:
+    """Say whether every line of an Xid 74 only follows another error (xid_rules §9)."""
+    if occurrence.code != NVLINK4:
+        return False
+    bits = [bits_of(line) for line in occurrence.lines]
+    kinds = {bit.kind for found in bits for bit in found}
+    return all(bits) and RegisterKind.SECONDARY in kinds and kinds <= _NO_FAULT
+
+
+def names_a_fault(occurrence: Occurrence) -> bool:
+    """Say whether an Xid 74 names an error of its own, or has no registers to tell."""
+    bits = [bits_of(line) for line in occurrence.lines]
+    return any(not found or any(b.kind not in _NO_FAULT for b in found) for found in bits)
+
+
 # xid_rules §4: the errorStatus bits of RLW_REMAP that a dropped link explains.
 _REMAP_BITS = 0x3C
 
@@ -86,7 +143,9 @@ def is_remap_echo(occurrence: Occurrence) -> bool:
 
 
 def drops_a_link(occurrence: Occurrence) -> bool:
-    """Say whether an event takes a link down: Xid 74, 155, or a fatal 149."""
+    """Say whether an event takes a link down: Xid 74, 155, or a 149 that is not nonfatal."""
+    if occurrence.code == 149 and occurrence.inferred:
+        return True  # a 149 that kills a channel is a link-down (xid_rules §10.7)
     if occurrence.code == 149:
         severities = [printed_severity(e.text) for e in occurrence.lines]
         return any(s is not None and s.is_fatal for s in severities)

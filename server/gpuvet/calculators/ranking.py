@@ -100,9 +100,16 @@ def _explained(passing: Mapping[Branch, Sequence[Signal]]) -> frozenset[Branch]:
             found |= {
                 other
                 for other in signal.explains
-                if other in first and other is not branch and _time(signal) <= first[other]
+                if other in first
+                and other is not branch
+                and (_time(signal) <= first[other] or _is_timeless(passing[other]))
             }
     return frozenset(found)
+
+
+def _is_timeless(signals: Sequence[Signal]) -> bool:
+    """Say whether signals are states read now: when they began, another branch can tell."""
+    return all(s.standing and s.at is None for s in signals)
 
 
 def _time(signal: Signal) -> datetime:
@@ -239,9 +246,16 @@ def _status(
         return BranchStatus.CONTRIBUTING, f"{words}; after the failure began: effect or coincidence"
     if causes:
         return BranchStatus.UNVERIFIED, words
+    if evidence.unverified is not None:
+        return BranchStatus.UNVERIFIED, evidence.unverified
     if evidence.deciding_unseen:
         first = evidence.deciding_unseen[0]
-        return BranchStatus.NOT_OBSERVABLE, f"{first.what}: {first.reason}"
+        # §E: without CloudTrail a change is unverified; cluster events can still show one.
+        is_change = branch is Branch.CHANGE
+        status = BranchStatus.UNVERIFIED if is_change else BranchStatus.NOT_OBSERVABLE
+        return status, f"{first.what}: {first.reason}"
+    if evidence.signals and branch is Branch.CHANGE:
+        return BranchStatus.CONTRIBUTING, words  # §2: the response to a fault
     if evidence.signals:
         return BranchStatus.UNVERIFIED, f"{words}: consequences only"
     return BranchStatus.UNVERIFIED, "nothing speaks for it, and nothing rules it out"

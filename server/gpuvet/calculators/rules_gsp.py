@@ -5,20 +5,19 @@ from collections.abc import Iterator
 from gpuvet.calculators.cross_node import Shared
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import Finding, NodeView, described
-from gpuvet.calculators.recurrence import OPEN_CHECK, Recurs, recurrence
+from gpuvet.calculators.recurrence import OPEN_CHECK, Recurs, earlier_ground, recurrence
 from gpuvet.model.verdict import FaultClass, Verdict
 
-_CODES = (119, 120)
 _RULE = "xid_rules §8"
 
 
 def silent_gsp(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:
     """REBOOT and the driver fix; REPLACE only where one GPU alone comes back with it."""
     again = recurrence(view, occurrence)
-    others = {o.pci for o in view.of(*_CODES)} - {occurrence.pci}
     after_change = view.node.node in shared.gsp_after_change
-    alone = again.recurs is Recurs.YES and not others and not after_change
-    unknown = again.recurs is Recurs.UNKNOWN and not after_change
+    could_be_alone = not after_change and not _on_other_gpus(view, occurrence, shared)
+    alone = again.recurs is Recurs.YES and could_be_alone
+    unknown = again.recurs is Recurs.UNKNOWN and could_be_alone
     notes = [_driver_fix(view), *again.notes]
     if after_change:
         notes.append("2 or more nodes soon after a driver or AMI change: the driver, not the GPU")
@@ -32,7 +31,19 @@ def silent_gsp(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterat
         pci=occurrence.pci,
         open_check=OPEN_CHECK if unknown else None,
         provisional=unknown,
+        companions=earlier_ground(again) if alone else (),
         notes=tuple(notes),
+    )
+
+
+def _on_other_gpus(view: NodeView, occurrence: Occurrence, shared: Shared) -> bool:
+    """Say whether other GPUs with the same driver, on this node or another, show it too."""
+    node, drivers = view.node.node, shared.drivers
+    mine = drivers.get(node)
+    return any(
+        (elsewhere, pci) != (node, occurrence.pci)
+        and (mine is None or drivers.get(elsewhere, mine) == mine)
+        for _, elsewhere, pci in shared.gsp
     )
 
 

@@ -1,38 +1,38 @@
 """NVLink events: Xid 74, 137, 144 to 150 and 155 (xid_rules §6, §9, §10)."""
 
-from collections import Counter
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 from gpuvet.calculators.events import Occurrence
-from gpuvet.calculators.finding import Finding, NodeView, class_of, described, ground_of
-from gpuvet.calculators.link_lines import decoded, link_of
-from gpuvet.calculators.recurrence import OPEN_CHECK, Recurrence, Recurs, SamePlace, recurrence
-from gpuvet.calculators.rules_action import action_verdict
-from gpuvet.catalog.nvlink5 import NVLINK5_CODES
+from gpuvet.calculators.finding import US, Finding, NodeView, row_of
+from gpuvet.calculators.link_lines import bits_of, decoded, fault_of, link_of, links_named
+from gpuvet.calculators.recurrence import (
+    Outcome,
+    SamePlace,
+    outcome,
+    recurrence,
+    same_gpu,
+    settled,
+)
+from gpuvet.calculators.rules_action import action_verdict, advice, change_of
+from gpuvet.calculators.rules_repair import with_outcome
+from gpuvet.catalog.nvlink5 import NVLINK5_CODES, NvLinkDecode
+from gpuvet.catalog.nvlink5_table import Investigatory
 from gpuvet.catalog.xid74 import (
     ECC_PARITY_LIMIT,
     OnRepeat,
     RegisterBit,
     RegisterKind,
-    decode_registers,
 )
 from gpuvet.model.events import XidEvent
-from gpuvet.model.verdict import FaultClass, Ground, Verdict
-from gpuvet.parse.xid_text import LinkFault, link_fault, link_number, recovery_action
+from gpuvet.model.verdict import FaultClass, Verdict
 
 # xid_rules §6: an NVLink event this close on the same link explains a 137.
 PRIVILEGE_SECONDS = 5
 # xid_rules §10.6: the 154 that decides a FOLLOW_154 row.
 FOLLOW_SECONDS = 60
 
-_ORDER = (
-    Verdict.REPLACE,
-    Verdict.REBOOT,
-    Verdict.UNVERIFIED,
-    Verdict.MONITOR,
-    Verdict.LEAVE_ALONE,
-)
+_DIAGNOSE = "NVIDIA's field diagnostics on this GPU and its link"
+_OTHER_END = "the other end of the link: the one GPU or switch that all events point at"
 
 
 def nvlink5(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
@@ -42,189 +42,191 @@ def nvlink5(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
 
 
 def _distinct(occurrence: Occurrence) -> list[XidEvent]:
+    if len(occurrence.lines) == 1:
+        return [occurrence.first]
     return list({line.text: line for line in reversed(occurrence.lines)}.values())[::-1]
 
 
 def _nvlink5_line(view: NodeView, occurrence: Occurrence, line: XidEvent) -> Finding:
-    decode = decoded(line)
-    link = link_of(line)
-    verdict, again, notes = decode.verdict_first, None, []
+    decode, link = decoded(line), link_of(line)
+    first, check = decode.verdict_first, decode.open_check
+    notes: list[str] = []
     if decode.follow_154:
-        verdict = _follow_154(view, occurrence) or Verdict.LEAVE_ALONE
+        action = _followed_action(view, occurrence)
+        first = (action_verdict(action) if action is not None else None) or Verdict.LEAVE_ALONE
+        check = advice(action)
         notes.append("NVIDIA's table follows the Xid 154 of this GPU")
-    elif decode.verdict_recurrence is Verdict.REPLACE:
+    if decode.is_decoded and not decode.injected:
         again = recurrence(view, occurrence, same=_same_link(link))
-        if again.recurs is Recurs.YES:
-            verdict = Verdict.REPLACE
-    if occurrence.inferred and not decode.is_decoded:
-        verdict = _follow_154(view, occurrence, whole_boot=True) or verdict
-    unknown = again is not None and again.recurs is Recurs.UNKNOWN and verdict is Verdict.REBOOT
-    event = f", event {decode.link_event_code}" if decode.link_event_code else ""
-    shown_link = f" link {link}" if link is not None and link >= 0 else ""
-    outcome = f" {decode.resolution}" if decode.resolution else " undecoded"
-    where = f", {', '.join(decode.investigatory)}" if decode.investigatory else ""
-    return Finding(
-        verdict=verdict,
-        fault_class=class_of(occurrence.code),
-        what=f"{described(occurrence)}:{shown_link}{event}{outcome}{where}".replace("::", ":"),
+        judged = settled(again, first, _on_return(first, decode.verdict_recurrence))
+    else:
+        judged = Outcome(first)
+    if Investigatory.INVESTIGATE_PEER_DEVICE in decode.investigatory:
+        check = _OTHER_END
+        notes.append(f"look at {_OTHER_END}")
+    return with_outcome(
+        judged,
+        occurrence,
+        _shown(decode, link),
         rule="xid_rules §10",
-        occurrence=occurrence,
-        pci=occurrence.pci,
-        minimum_action=Verdict.MONITOR if verdict is Verdict.UNVERIFIED else None,
-        open_check=decode.open_check
-        or (
-            "the line itself, whole"
-            if verdict is Verdict.UNVERIFIED
-            else OPEN_CHECK
-            if unknown
-            else None
-        ),
-        provisional=unknown or occurrence.inferred,
-        companions=_earlier(again),
-        notes=(*notes, *((decode.note,) if decode.note else ()), *(again.notes if again else ())),
+        open_check=check or "the line itself, whole",
+        notes=(*notes, *((decode.note,) if decode.note else ())),
         contradictions=(decode.contradiction,) if decode.contradiction else (),
     )
 
 
-def _earlier(again: Recurrence | None) -> tuple[Ground, ...]:
-    if again is None or again.earlier is None:
-        return ()
-    other = again.earlier
-    what = f"{described(other)}, same link, before the last reboot"
-    return (ground_of(other.first, what, pci=other.pci, occurrence=other),)
+def _on_return(first: Verdict, then: Verdict) -> Verdict:
+    """Return the verdict of a recurrence; a column of MONITOR takes no stronger verdict back."""
+    return first if then in {Verdict.MONITOR, Verdict.LEAVE_ALONE} else then
+
+
+def _shown(decode: NvLinkDecode, link: int | None) -> str:
+    event = f"event {decode.link_event_code}, " if decode.link_event_code else ""
+    on_link = f"link {link}, " if link is not None and link >= 0 else ""
+    come_to = decode.resolution.value if decode.resolution else "undecoded"
+    where = f", {', '.join(decode.investigatory)}" if decode.investigatory else ""
+    return f"{on_link}{event}{come_to}{where}"
 
 
 def _same_link(link: int | None) -> SamePlace:
     def same(earlier: Occurrence, later: Occurrence) -> bool:
-        if earlier.pci != later.pci or earlier.epoch != later.epoch or earlier.pci is None:
-            return False
-        return link is not None and any(link_of(line) == link for line in earlier.lines)
+        return (
+            same_gpu(earlier, later)
+            and link is not None
+            and any(link_of(e) == link and not decoded(e).injected for e in earlier.lines)
+        )
 
     return same
 
 
-def _follow_154(
-    view: NodeView, occurrence: Occurrence, *, whole_boot: bool = False
-) -> Verdict | None:
-    """Return the verdict of the 154 that goes with an event, or None."""
-    near = (
-        [o for o in view.of(154) if o.pci == occurrence.pci and o.boot == occurrence.boot]
-        if whole_boot
-        else view.near(occurrence, (154,), seconds=FOLLOW_SECONDS)
-    )
-    changes = [
-        change
-        for o in near
-        for line in o.lines
-        if (change := recovery_action(line.text)) is not None
-    ]
-    return action_verdict(changes[-1].after) if changes else None
-
-
-@lru_cache(maxsize=4096)
-def _fault(text: str) -> LinkFault | None:
-    return link_fault(text)
+def _followed_action(view: NodeView, occurrence: Occurrence) -> int | None:
+    """Return the last recovery action within 60 s of an event, or None."""
+    reach = FOLLOW_SECONDS * US
+    last: tuple[int, int] | None = None
+    for other in view.near(occurrence, (154,), seconds=FOLLOW_SECONDS):
+        for line in other.lines:
+            position = view.clock.position(line, other.boot)
+            change = change_of(line.text)
+            near = occurrence.start_us - reach <= position <= occurrence.end_us + reach
+            if near and change is not None and (last is None or position >= last[0]):
+                last = (position, change.after)
+    return last[1] if last is not None else None
 
 
 def nvlink4(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 74 of A100 and H100: its registers, or its text where it has none."""
-    per_link: Counter[int | None] = Counter()
     judged: list[Finding] = []
+    found: list[tuple[int | None, RegisterBit]] = []
     for line in _distinct(occurrence):
-        fault = _fault(line.text)
-        link = fault.link if fault else None
-        per_link[link] += 1
-        if fault is None or not fault.registers:
-            judged.append(_plain74(view, occurrence, link))
-            continue
-        bits = decode_registers(fault.registers)
-        judged += [_bit_finding(view, occurrence, link, bit, per_link[link]) for bit in bits]
-        if not bits:
-            judged.append(_plain74(view, occurrence, link))
+        fault, bits = fault_of(line), bits_of(line)
+        link = fault.link if fault is not None else None
+        if bits:
+            found += [(link, bit) for bit in bits]
+        else:
+            again = recurrence(view, occurrence, same=_same_link74(link))
+            what = f"{_link_name(link)}, no registers in the line"
+            settled_one = settled(again, Verdict.REBOOT, Verdict.REPLACE)
+            judged.append(with_outcome(settled_one, occurrence, what, rule=_RULE74))
+    judged += [_bit_finding(view, occurrence, link, bit) for link, bit in _telling(found)]
     yield min(judged, key=lambda f: (f.rank, f.what))
 
 
-def _plain74(view: NodeView, occurrence: Occurrence, link: int | None) -> Finding:
-    again = recurrence(view, occurrence, same=_same_link74(link))
-    verdict = Verdict.REPLACE if again.recurs is Recurs.YES else Verdict.REBOOT
-    return _finding74(occurrence, verdict, link, "no registers in the line", again)
+_RULE74 = "xid_rules §9"
+_NO_FAULT = frozenset({RegisterKind.IGNORABLE, RegisterKind.SECONDARY})
+
+
+def _telling(
+    found: Sequence[tuple[int | None, RegisterBit]],
+) -> Sequence[tuple[int | None, RegisterBit]]:
+    """Leave out secondary bits where a bit beside them names the error they follow."""
+    if all(bit.kind in _NO_FAULT for _, bit in found):
+        return found
+    return [item for item in found if item[1].kind is not RegisterKind.SECONDARY]
+
+
+def _link_name(link: int | None) -> str:
+    return f"link {'?' if link is None else link}"
 
 
 def _same_link74(link: int | None) -> SamePlace:
     def same(earlier: Occurrence, later: Occurrence) -> bool:
-        if earlier.pci != later.pci or earlier.epoch != later.epoch or earlier.pci is None:
-            return False
-        links = {f.link for line in earlier.lines if (f := _fault(line.text)) is not None}
-        return link is not None and link in links
+        links = {f.link for line in earlier.lines if (f := fault_of(line)) is not None}
+        return same_gpu(earlier, later) and link is not None and link in links
 
     return same
 
 
 def _bit_finding(
-    view: NodeView, occurrence: Occurrence, link: int | None, bit: RegisterBit, seen: int
+    view: NodeView, occurrence: Occurrence, link: int | None, bit: RegisterBit
 ) -> Finding:
-    again = recurrence(view, occurrence, same=_same_link74(link))
-    verdict = bit.first_verdict
-    recurs = again.recurs is Recurs.YES
-    match bit.on_repeat:
-        case OnRepeat.RECURS if recurs:
-            verdict = Verdict.REPLACE
-        case OnRepeat.OVER_2_OR_RECURS if recurs or seen > ECC_PARITY_LIMIT:
-            verdict = Verdict.REPLACE
-        case OnRepeat.REPEATED_UNVERIFIED if recurs or seen > 1:
-            verdict = Verdict.UNVERIFIED
-        case _:
-            pass
-    matters = bit.on_repeat in {OnRepeat.RECURS, OnRepeat.OVER_2_OR_RECURS}
-    return _finding74(occurrence, verdict, link, bit.meaning, again if matters else None, bit)
-
-
-def _finding74(
-    occurrence: Occurrence,
-    verdict: Verdict,
-    link: int | None,
-    meaning: str,
-    again: Recurrence | None,
-    bit: RegisterBit | None = None,
-) -> Finding:
-    unknown = again is not None and again.recurs is Recurs.UNKNOWN and verdict is Verdict.REBOOT
-    place = f", register {bit.register_number} bit {bit.bit}" if bit else ""
-    check = None
-    if verdict is Verdict.UNVERIFIED:
-        secondary = bit is not None and bit.kind is RegisterKind.SECONDARY
-        check = (
-            "the error this one follows, on this node or the other end of the link"
-            if secondary
-            else "NVIDIA's field diagnostics on this GPU and its link"
+    first = bit.first_verdict
+    if bit.on_repeat is OnRepeat.NONE:
+        judged = Outcome(first)
+    else:
+        again = recurrence(view, occurrence, same=_same_link74(link))
+        then = (
+            Verdict.UNVERIFIED if bit.on_repeat is OnRepeat.REPEATED_UNVERIFIED else Verdict.REPLACE
         )
-    return Finding(
-        verdict=verdict,
-        fault_class=class_of(74),
-        what=f"{described(occurrence)}: link {'?' if link is None else link}{place}, {meaning}",
-        rule="xid_rules §9",
-        occurrence=occurrence,
-        pci=occurrence.pci,
-        minimum_action=Verdict.MONITOR if verdict is Verdict.UNVERIFIED else None,
-        open_check=check or (OPEN_CHECK if unknown else None),
-        provisional=unknown or occurrence.inferred,
-        companions=_earlier(again),
-        notes=again.notes if again else (),
+        seen = _times_in_boot(view, occurrence, link, bit.kind)
+        judged = settled(again, then if seen > _OFTEN[bit.on_repeat] else first, then)
+    place = f", register {bit.register_number} bit {bit.bit}, {bit.meaning}"
+    return with_outcome(
+        judged,
+        occurrence,
+        f"{_link_name(link)}{place}",
+        rule=_RULE74,
+        open_check=_FOLLOWED if bit.is_secondary else _DIAGNOSE,
     )
+
+
+# How many times in one boot a bit may come before it counts as repeated.
+_OFTEN = {
+    OnRepeat.OVER_2_OR_RECURS: ECC_PARITY_LIMIT,
+    OnRepeat.REPEATED_UNVERIFIED: 1,
+    OnRepeat.RECURS: 1_000_000,  # only a reboot in between counts
+}
+_FOLLOWED = "the error this one follows, on this node or at the other end of the link"
+
+
+def _times_in_boot(
+    view: NodeView, occurrence: Occurrence, link: int | None, kind: RegisterKind
+) -> int:
+    """Return how often bits of one kind came on one link in this boot, this time included."""
+    return sum(
+        1
+        for other in view.of(occurrence.code)
+        if other.pci == occurrence.pci
+        and other.boot == occurrence.boot
+        and other.start_us <= occurrence.start_us
+        and any(_has_bit(line, link, kind) for line in other.lines)
+    )
+
+
+def _has_bit(line: XidEvent, link: int | None, kind: RegisterKind) -> bool:
+    fault = fault_of(line)
+    on_link = fault is not None and fault.link == link
+    return on_link and any(bit.kind is kind for bit in bits_of(line))
 
 
 def illegal_peer_access(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 137: an illegal access, unless an NVLink event on the same link explains it."""
-    links = {link for line in occurrence.lines if (link := link_number(line.text)) is not None}
+    links = {link for line in occurrence.lines for link in links_named(line.text)}
     for other in view.near(occurrence, NVLINK5_CODES, seconds=PRIVILEGE_SECONDS):
         if {link_of(line) for line in other.lines} & links:
             return
-    yield Finding(
-        verdict=Verdict.LEAVE_ALONE,
+    row = row_of(occurrence.code)
+
+    def same(earlier: Occurrence, later: Occurrence) -> bool:
+        before = {link for line in earlier.lines for link in links_named(line.text)}
+        return same_gpu(earlier, later) and bool(before & links)
+
+    then = row.on_recurrence if row is not None else Verdict.LEAVE_ALONE
+    yield with_outcome(
+        outcome(view, occurrence, Verdict.LEAVE_ALONE, then, same=same),
+        occurrence,
+        "illegal peer access, NVLink only in its name",
         fault_class=FaultClass.APPLICATION,
-        what=f"{described(occurrence)}: illegal peer access, NVLink only in its name",
-        rule="xid_rules §6",
-        occurrence=occurrence,
-        pci=occurrence.pci,
+        open_check="the process's peer mappings, then NVIDIA's flow for Xid 137",
     )
 
 
@@ -236,12 +238,12 @@ def software_defined(view: NodeView, occurrence: Occurrence) -> Iterator[Finding
         or (gpu.fabric_status or "Success").casefold() not in {"success", "n/a"}
         or bool(gpu.links_inactive)
     )
-    yield Finding(
-        verdict=Verdict.REBOOT if down else Verdict.MONITOR,
-        fault_class=FaultClass.SOFTWARE_LINK,
-        what=f"{described(occurrence)}: software-defined link event"
-        + (", links still down" if down else ""),
-        rule="xid_rules §6",
-        occurrence=occurrence,
-        pci=occurrence.pci,
+    row = row_of(occurrence.code)
+    then = row.on_recurrence if row is not None else Verdict.MONITOR
+    judged = Outcome(Verdict.REBOOT) if down else outcome(view, occurrence, Verdict.MONITOR, then)
+    yield with_outcome(
+        judged,
+        occurrence,
+        "software-defined link event" + (", links still down" if down else ""),
+        open_check="who took the link down: Fabric Manager's log, and nvidia-smi nvlink -s",
     )

@@ -1,15 +1,31 @@
 """Uncorrectable memory errors: which memory, and what that calls for (xid_rules §6, §7)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import lru_cache
 
 from gpuvet.calculators.events import Occurrence
-from gpuvet.calculators.finding import Finding, NodeView, described, ground_of
-from gpuvet.calculators.recurrence import OPEN_CHECK, Recurrence, Recurs, recurrence, same_gpu
+from gpuvet.calculators.finding import Finding, NodeView, described, ground_of, row_of
+from gpuvet.calculators.recurrence import (
+    Outcome,
+    Recurrence,
+    Recurs,
+    outcome,
+    recurrence,
+    same_gpu,
+    settled,
+)
+from gpuvet.calculators.rules_repair import with_outcome
 from gpuvet.calculators.sympathy import poison_travelled
 from gpuvet.model.cluster import Flag, GpuFacts
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
-from gpuvet.parse.xid_text import Memory, containment, ecc_counts, is_pending_remap, memory
+from gpuvet.parse.xid_text import (
+    Containment,
+    Memory,
+    containment,
+    ecc_counts,
+    is_pending_remap,
+    memory,
+)
 
 # xid_rules §7: look this far either side on the same PCI id.
 PARTNER_SECONDS = 60
@@ -36,20 +52,15 @@ def uncorrectable(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
         for place in sorted(memories)
     ] or [_unknown(view, occurrence)]
     chosen = min(judged, key=lambda f: f.rank)
-    contradictions = chosen.contradictions
+    if companions:
+        chosen = chosen._replace(companions=(*chosen.companions, *companions))
     if len(judged) > 1:
-        contradictions += (
-            (
-                f"Xid {occurrence.code} on {occurrence.pci}: lines name both DRAM and SRAM; "
-                "the stronger verdict is taken"
-            ),
+        both = (
+            f"Xid {occurrence.code} on {occurrence.pci}: lines name both DRAM and SRAM; "
+            "the stronger verdict is taken"
         )
-    yield replace(
-        chosen,
-        companions=(*chosen.companions, *companions),
-        contradictions=contradictions,
-        provisional=chosen.provisional or occurrence.inferred,
-    )
+        chosen = chosen._replace(contradictions=(*chosen.contradictions, both))
+    yield chosen
 
 
 def _memories(
@@ -68,23 +79,25 @@ def _memories(
     return frozenset(found), tuple(grounds)
 
 
-def _named(text: str) -> set[Memory]:
+@lru_cache(maxsize=4096)
+def _named(text: str) -> frozenset[Memory]:
     match memory(text):
         case Memory.BOTH:
-            return {Memory.DRAM, Memory.SRAM}
+            return frozenset({Memory.DRAM, Memory.SRAM})
         case Memory.UNKNOWN:
-            return set()
+            return frozenset()
         case one:
-            return {one}
+            return frozenset({one})
 
 
-def _counted(text: str) -> set[Memory]:
+def _counted(text: str) -> frozenset[Memory]:
     """Return the memories whose count in a 140 is above zero."""
     counts = ecc_counts(text)
     if counts is None:
-        return set()
-    found = {Memory.DRAM} if counts.dram else set[Memory]()
-    return found | ({Memory.SRAM} if counts.ltc or counts.mmu or counts.pcie else set[Memory]())
+        return frozenset()
+    sram = counts.ltc or counts.mmu or counts.pcie
+    places = ((Memory.DRAM, counts.dram), (Memory.SRAM, sram))
+    return frozenset(place for place, number in places if number)
 
 
 def _again(view: NodeView, occurrence: Occurrence, place: Memory) -> Recurrence:
@@ -92,75 +105,65 @@ def _again(view: NodeView, occurrence: Occurrence, place: Memory) -> Recurrence:
     family = _ECC_DRAM if place is Memory.DRAM and occurrence.code == 48 else (occurrence.code,)
 
     def same(earlier: Occurrence, later: Occurrence) -> bool:
+        if not same_gpu(earlier, later):
+            return False
         memories = _memories(view, earlier)[0]
-        return same_gpu(earlier, later) and (place in memories or not memories)
+        return place in memories or not memories
 
     return recurrence(view, occurrence, family=family, same=same)
 
 
 def _finding(
     occurrence: Occurrence,
-    verdict: Verdict,
+    judged: Outcome,
     what: str,
-    again: Recurrence | None = None,
     *,
-    open_replace: bool = False,
     open_check: str | None = None,
     notes: tuple[str, ...] = (),
     contradictions: tuple[str, ...] = (),
 ) -> Finding:
-    unknown = again is not None and again.recurs is Recurs.UNKNOWN and verdict is Verdict.REBOOT
-    return Finding(
-        verdict=verdict,
-        fault_class=FaultClass.HARDWARE,
-        what=f"{described(occurrence)}: {what}",
+    """Return a finding of hardware; UNVERIFIED leaves a REPLACE question open (xid_rules §1)."""
+    return with_outcome(
+        judged,
+        occurrence,
+        what,
         rule=_RULE,
-        occurrence=occurrence,
-        pci=occurrence.pci,
-        open_replace=open_replace,
-        minimum_action=Verdict.REBOOT if open_replace else None,
-        open_check=open_check or (OPEN_CHECK if unknown else None),
-        provisional=unknown,
-        companions=_earlier(again),
-        notes=(*notes, *(again.notes if again else ())),
+        fault_class=FaultClass.HARDWARE,
+        minimum_action=Verdict.REBOOT,
+        open_check=open_check,
+        notes=notes,
         contradictions=contradictions,
+        open_replace=True,
     )
 
 
-def _earlier(again: Recurrence | None) -> tuple[Ground, ...]:
-    if again is None or again.earlier is None:
-        return ()
-    other = again.earlier
-    what = f"{described(other)}, before the last reboot"
-    return (ground_of(other.first, what, pci=other.pci, occurrence=other),)
+_FINAL = Outcome(Verdict.REPLACE)
 
 
 def _dram(view: NodeView, occurrence: Occurrence, gpu: GpuFacts | None) -> Finding:
     if gpu and gpu.remap_failed is Flag.YES:
-        return _finding(occurrence, Verdict.REPLACE, "DRAM, and the remapping failed")
+        return _finding(occurrence, _FINAL, "DRAM, and the remapping failed")
     if gpu and gpu.unrepairable_memory is Flag.YES:
-        return _finding(occurrence, Verdict.REPLACE, "DRAM, and its memory is unrepairable")
+        return _finding(occurrence, _FINAL, "DRAM, and its memory is unrepairable")
     if any(_is_final(o) for o in view.near(occurrence, (64,), seconds=PARTNER_SECONDS)):
-        return _finding(occurrence, Verdict.REPLACE, "DRAM, and the row remap failed for good")
+        return _finding(occurrence, _FINAL, "DRAM, and the row remap failed for good")
     again = _again(view, occurrence, Memory.DRAM)
-    if again.recurs is Recurs.YES:
-        return _finding(occurrence, Verdict.REPLACE, "DRAM again after a reboot", again)
-    staged = any(True for _ in view.near(occurrence, (63,), seconds=PARTNER_SECONDS))
+    judged = settled(again, Verdict.REBOOT, Verdict.REPLACE)
+    if judged.verdict is Verdict.REPLACE:
+        return _finding(occurrence, judged, "DRAM again after a reboot")
+    if occurrence.code != 48:
+        note = "140 retires nothing: a reboot does not cure the row"
+        return _finding(occurrence, judged, "DRAM", notes=(note,))
     contradictions: tuple[str, ...] = ()
+    staged = view.near(occurrence, (63,), seconds=PARTNER_SECONDS)
     if gpu and gpu.remap_pending is Flag.NO and not staged:
         contradictions = (
             (
-                f"Xid {occurrence.code} in DRAM on {occurrence.pci}, but no remap is pending and no "
-                "Xid 63 stands beside it: nothing was staged, expect it again"
+                f"Xid 48 in DRAM on {occurrence.pci}, but no remap is pending and no Xid 63 "
+                "stands beside it: nothing was staged, expect it again"
             ),
         )
-    retires = occurrence.code != 140
-    notes: tuple[str, ...] = ()
-    if not retires:
-        notes = ("140 retires nothing: a reboot does not cure the row",)
-    return _finding(
-        occurrence, Verdict.REBOOT, "DRAM", again, notes=notes, contradictions=contradictions
-    )
+    return _finding(occurrence, judged, "DRAM", contradictions=contradictions)
 
 
 def _is_final(occurrence: Occurrence) -> bool:
@@ -170,39 +173,39 @@ def _is_final(occurrence: Occurrence) -> bool:
 def _sram(view: NodeView, occurrence: Occurrence, gpu: GpuFacts | None) -> Finding:
     flag = gpu.sram_threshold_exceeded if gpu else Flag.NOT_READ
     if flag is Flag.YES:
-        return _finding(occurrence, Verdict.REPLACE, "SRAM, threshold exceeded")
-    if flag is Flag.NO:
-        again = _again(view, occurrence, Memory.SRAM)
-        if again.recurs is Recurs.YES:
-            return _finding(occurrence, Verdict.REPLACE, "SRAM again after a reboot", again)
-        return _finding(occurrence, Verdict.REBOOT, "SRAM, threshold not exceeded", again)
+        return _finding(occurrence, _FINAL, "SRAM, threshold exceeded")
+    again = _again(view, occurrence, Memory.SRAM)
+    # Whatever the flag says, a recurrence is a REPLACE.
+    if flag is Flag.NO or again.recurs is Recurs.YES:
+        judged = settled(again, Verdict.REBOOT, Verdict.REPLACE)
+        recurs = judged.verdict is Verdict.REPLACE
+        what = "SRAM again after a reboot" if recurs else "SRAM, threshold not exceeded"
+        return _finding(occurrence, judged, what)
     return _finding(
         occurrence,
-        Verdict.UNVERIFIED,
+        Outcome(Verdict.UNVERIFIED),
         "SRAM, threshold flag not read",
-        open_replace=True,
         open_check=_SRAM_CHECK,
         notes=("aggregate counters survive a reboot, so rebooting first loses nothing",),
     )
 
 
 def _unknown(view: NodeView, occurrence: Occurrence) -> Finding:
-    notes: tuple[str, ...] = ("the lines do not name the memory",)
+    notes = ["the lines do not name the memory"]
     branch = _branch(view.node.driver_version)
     if branch is not None and branch < _LOCATES_SINCE:
-        notes += (
-            (
-                f"driver {view.node.driver_version} is older than R{_LOCATES_SINCE}: "
-                "a missing 171 or 172 says nothing"
-            ),
+        notes.append(
+            f"driver {view.node.driver_version} is older than R{_LOCATES_SINCE}: "
+            "a missing 171 or 172 says nothing"
         )
+    if recurrence(view, occurrence).recurs is Recurs.YES:
+        notes.append("the second uncorrectable error on this GPU with a reboot in between")
     return _finding(
         occurrence,
-        Verdict.UNVERIFIED,
+        Outcome(Verdict.UNVERIFIED),
         "memory not named",
-        open_replace=True,
         open_check=_WHICH_CHECK,
-        notes=notes,
+        notes=tuple(notes),
     )
 
 
@@ -212,19 +215,26 @@ def _branch(version: str | None) -> int | None:
 
 
 def row_marked(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
-    """Xid 63: staged repair; with a 48 beside it or a pending remap it needs the reboot."""
+    """Xid 63: staged repair; with a 48 beside it or a pending remap it needs the reboot.
+
+    It never names a cause alone.
+    """
     gpu = view.gpu(occurrence.pci)
     pending = gpu is not None and gpu.remap_pending is Flag.YES
     beside = bool(view.near(occurrence, (48,), seconds=PARTNER_SECONDS))
-    yield Finding(
-        verdict=Verdict.REBOOT if pending or beside else Verdict.MONITOR,
-        fault_class=FaultClass.INFORMATIONAL,
-        what=f"{described(occurrence)}: row marked for remapping"
-        + ("; remap pending" if pending else ""),
-        rule="xid_rules §6",
-        occurrence=occurrence,
-        pci=occurrence.pci,
-        is_qualifier=beside,
+    row = row_of(occurrence.code)
+    then = row.on_recurrence if row is not None else Verdict.MONITOR
+    judged = (
+        Outcome(Verdict.REBOOT)
+        if pending or beside
+        else outcome(view, occurrence, Verdict.MONITOR, then)
+    )
+    yield with_outcome(
+        judged,
+        occurrence,
+        "row marked for remapping" + ("; remap pending" if pending else ""),
+        open_check="whether rows keep failing: the remap histogram (nvidia-smi -q -d ROW_REMAPPER)",
+        is_qualifier=True,
     )
 
 
@@ -233,31 +243,33 @@ def remap_failed(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     gpu = view.gpu(occurrence.pci)
     failed = gpu is not None and gpu.remap_failed is Flag.YES
     final = _is_final(occurrence)
-    contradictions: tuple[str, ...] = ()
-    read_no = gpu is not None and gpu.remap_failed is Flag.NO
-    if final and read_no:
-        contradictions = (
-            (
-                f"final Xid 64 on {occurrence.pci}, but Remapping Failure Occurred: No was read: "
-                "the line stands"
-            ),
+    if not (final or failed):
+        judged = outcome(view, occurrence, Verdict.REBOOT, Verdict.REPLACE)
+        yield with_outcome(judged, occurrence, "already pending, done at the reset")
+        return
+    found = with_outcome(_FINAL, occurrence, "remap failed for good")
+    if final and gpu is not None and gpu.remap_failed is Flag.NO and _read_after(gpu, occurrence):
+        told = (
+            f"final Xid 64 on {occurrence.pci}, but Remapping Failure Occurred: No was read "
+            "afterwards: the line stands"
         )
-    yield Finding(
-        verdict=Verdict.REPLACE if final or failed else Verdict.REBOOT,
-        fault_class=FaultClass.HARDWARE,
-        what=f"{described(occurrence)}: "
-        + ("remap failed for good" if final or failed else "already pending, done at the reset"),
-        rule="xid_rules §6",
-        occurrence=occurrence,
-        pci=occurrence.pci,
-        provisional=final and read_no,
-        contradictions=contradictions,
-    )
+        found = found._replace(provisional=True, contradictions=(told,))
+    yield found
+
+
+def _read_after(gpu: GpuFacts, occurrence: Occurrence) -> bool:
+    at = occurrence.at
+    return gpu.read_at is None or at is None or gpu.read_at >= at
+
+
+@lru_cache(maxsize=1024)
+def _containment(text: str) -> Containment | None:
+    return containment(text)
 
 
 def contained(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     """Xid 94: its RST and D-RST flags decide; poison may come from another GPU."""
-    flags = [c for line in occurrence.lines if (c := containment(line.text)) is not None]
+    flags = [c for line in occurrence.lines if (c := _containment(line.text)) is not None]
     reset = any(c.reset for c in flags)
     drain = any(c.drain_and_reset for c in flags)
     origin = poison_travelled(occurrence, view.of(48))
@@ -277,5 +289,6 @@ def contained(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
         rule="xid_rules §6",
         occurrence=occurrence,
         pci=occurrence.pci,
+        is_qualifier=origin is not None,
         notes=notes,
     )

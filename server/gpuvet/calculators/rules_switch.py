@@ -1,12 +1,13 @@
 """NVSwitch errors: SXids (xid_rules §4, §5, §11)."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from gpuvet.calculators.finding import Finding, NodeView, ground_of
-from gpuvet.calculators.recurrence import RECURRENCE_DAYS
+from gpuvet.calculators.finding import US, Finding, NodeView, ground_of
+from gpuvet.calculators.recurrence import OPEN_CHECK, RECURRENCE_DAYS
 from gpuvet.calculators.sympathy import switch_follows_loss
-from gpuvet.catalog.sxids import sxid_verdict, sxids
+from gpuvet.catalog.sxids import SxidRow, sxid_verdict, sxids
 from gpuvet.model.events import SxidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
 
@@ -14,46 +15,102 @@ _RULE = "xid_rules §11, SXid"
 _Key = tuple[str | None, int, int | None]
 
 
+class _Placed(NamedTuple):
+    """An SXid with its place on the node's clock and the hardware it speaks of."""
+
+    boot: int
+    position_us: int
+    line: int
+    stream: str
+    hardware: int
+    event: SxidEvent
+
+
 def switch_findings(view: NodeView) -> Iterator[Finding]:
     """Yield one finding per switch, code and link; what follows a lost GPU yields none."""
-    placed: dict[_Key, list[tuple[int, int, SxidEvent]]] = defaultdict(list)
+    placed: dict[_Key, list[_Placed]] = defaultdict(list)
+    lost = tuple(view.of(79))
     for event in view.node.records.sxids:
+        if switch_follows_loss(event, view.clock, lost):
+            continue
         boot = view.clock.boot_of(event)
         position = view.clock.position(event, boot)
-        fatal_link = event.fatal and event.link is not None
-        if fatal_link and switch_follows_loss(position, boot, view.events.occurrences):
-            continue
-        placed[(event.switch_pci, event.code, event.link)].append((boot, position, event))
+        place = _Placed(boot, position, event.line, event.stream, view.clock.hardware[boot], event)
+        placed[event.switch_pci, event.code, event.link].append(place)
     for (switch, code, link), events in placed.items():
-        events.sort(key=lambda e: (e[0], e[1], e[2].line))
-        yield _finding(switch, code, link, events)
+        events.sort(key=lambda e: e[:4])
+        yield _finding(view, switch, code, link, events)
+
+
+def switch_notes(view: NodeView) -> tuple[str, ...]:
+    """Return the SXids that only follow a lost GPU, in words."""
+    lost = tuple(view.of(79))
+    codes = {
+        event.code
+        for event in view.node.records.sxids
+        if lost and switch_follows_loss(event, view.clock, lost)
+    }
+    return tuple(f"SXid {code} is a consequence (follows the lost GPU)" for code in sorted(codes))
 
 
 def _finding(
-    switch: str | None, code: int, link: int | None, events: list[tuple[int, int, SxidEvent]]
+    view: NodeView, switch: str | None, code: int, link: int | None, events: Sequence[_Placed]
 ) -> Finding:
     row = sxids().get(code)
-    strongest = max(events, key=lambda e: (bool(e[2].fatal), -e[0], -e[1]))
-    verdict = sxid_verdict(row, fatal=strongest[2].fatal)
-    reach = RECURRENCE_DAYS * 86_400 * 1_000_000
-    recurs = events[0][0] < events[-1][0] and events[-1][1] - events[0][1] <= reach
-    shown = events[-1][2] if recurs else strongest[2]
-    if recurs and row is not None and verdict is Verdict.REBOOT:
-        verdict = row.on_recurrence
+    present = [e for e in events if e.hardware == events[-1].hardware]
+    earlier = _before_last_boot(present)
+    shown = present[-1] if earlier else min(present, key=lambda e: not e.event.fatal)
+    # What came back is judged by what it is now.
+    boots = [e for e in present if e.boot == shown.boot] if earlier else present
+    fatal = any(e.event.fatal for e in boots) or shown.event.fatal
+    first = sxid_verdict(row, fatal=fatal)
+    then = _on_return(row, first)
+    verdict = then if earlier else first
+    unverified = verdict is Verdict.UNVERIFIED
+    unknown = earlier is None and then is not first and not _life_is_known(view)
     name = row.name if row is not None and row.name else "in no published list"
     where = f", link {link}" if link is not None else ""
-    fatal = {True: "Fatal", False: "Non-fatal", None: "severity not printed"}[strongest[2].fatal]
-    unverified = verdict is Verdict.UNVERIFIED
+    word = {True: "Fatal", False: "Non-fatal", None: "severity not printed"}[fatal]
     return Finding(
         verdict=verdict,
         fault_class=FaultClass.SOFTWARE_LINK if link is not None else FaultClass.HARDWARE,
-        what=f"SXid {code}{where}: {name}, {fatal}" + (", again after a reboot" if recurs else ""),
+        what=f"SXid {code}{where}: {name}, {word}" + (", again after a reboot" if earlier else ""),
         rule=_RULE,
-        record=shown,
+        record=shown.event,
+        is_event=True,
         pci=switch,
-        minimum_action=Verdict.MONITOR if unverified else None,
-        open_check=f"whether the driver prints SXid {code} as Fatal" if unverified else None,
-        companions=(ground_of(events[0][2], f"SXid {code} before the last reboot", pci=switch),)
-        if recurs
+        minimum_action=(Verdict.REBOOT if first is Verdict.REBOOT else Verdict.MONITOR)
+        if unverified
+        else None,
+        open_check=_check(code, row) if unverified else OPEN_CHECK if unknown else None,
+        provisional=unknown,
+        companions=(ground_of(earlier.event, f"SXid {code} before the last reboot", pci=switch),)
+        if earlier
         else (),
     )
+
+
+def _before_last_boot(events: Sequence[_Placed]) -> _Placed | None:
+    """Return the last such event of an earlier boot within the days that count, or None."""
+    last = events[-1]
+    reach = RECURRENCE_DAYS * 86_400 * US
+    found = [e for e in events if e.boot < last.boot and last.position_us - e.position_us <= reach]
+    return found[-1] if found else None
+
+
+def _on_return(row: SxidRow | None, first: Verdict) -> Verdict:
+    """Return the verdict of a recurrence; a column of MONITOR takes no stronger verdict back."""
+    if row is None or row.on_recurrence in {Verdict.MONITOR, Verdict.LEAVE_ALONE}:
+        return first
+    return row.on_recurrence
+
+
+def _life_is_known(view: NodeView) -> bool:
+    launched = view.node.launched_at
+    return view.is_measured and launched is not None and view.incident.window.start <= launched
+
+
+def _check(code: int, row: SxidRow | None) -> str:
+    if row is None:
+        return f"whether the driver prints SXid {code} as Fatal"
+    return f"NVIDIA's advice for SXid {code}: {row.action}"

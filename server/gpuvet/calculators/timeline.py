@@ -137,5 +137,5 @@ def unread_entries(missing: Sequence[NotSeen], window: Window) -> Iterator[Timel
             precision_seconds=(window.end - window.start).total_seconds(),
             source="not read",
             kind=EventKind.UNREAD,
-            what=f"{one.what}: {one.reason.value}",
+            what=f"{one.what}: {one.reason}",
         )

@@ -15,6 +15,7 @@ from gpuvet.model.case import (
     OperatorFacts,
     TextFile,
 )
+from gpuvet.model.network import FlightDump
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +55,6 @@ class Case:
     metrics: tuple[MetricSeries, ...] = ()
     replies: tuple[Reply, ...] = ()
     kube: tuple[KubeObject, ...] = ()
+    flight_dumps: tuple[FlightDump, ...] = ()
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file
     ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed

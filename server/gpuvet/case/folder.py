@@ -171,6 +171,7 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         ),
         replies=tuple(taken.replies),
         kube=tuple(taken.kube),
+        flight_dumps=tuple(taken.flight_dumps),
         named=(
             *((one.node, one.stream) for one in streams if one.node != UNATTRIBUTED),
             *_named_by_the_manager(taken, logs),

@@ -23,13 +23,17 @@ _TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _GONE = frozenset({"terminated", "shutting-down"})
 
 
-def nodes(case: Case) -> tuple[CaseNode, ...]:
+def nodes(case: Case, named: Sequence[tuple[str, str]] = ()) -> tuple[CaseNode, ...]:
     """Return every node that a reply, a table, an object or a log of the case names, sorted.
 
     A recorded account is asked through its door, as a live one would be.
+
+    Args:
+        case: Where the evidence comes from.
+        named: Further nodes that lines name, each with the stream it stands in.
     """
     seen: dict[str, CaseNode] = {}
-    for found in _everywhere(case):
+    for found in (*_everywhere(case), *(CaseNode(node=n, known_from=(s,)) for n, s in named)):
         before = seen.get(found.node)
         seen[found.node] = found if before is None else _joined(before, found)
     default, types = case.meta.orchestrator, _types(case)

@@ -39,6 +39,7 @@ _SHIPPERS = {
     FileKind.SLURM_LOG: Shipper.SERVICE,
     FileKind.CLUSTER_LOG: Shipper.SERVICE,
     FileKind.BOOT_LOG: Shipper.SERVICE,
+    FileKind.PACKAGE_LOG: Shipper.SERVICE,
     FileKind.SHIPPER_LOG: Shipper.SERVICE,
 }
 

@@ -56,6 +56,11 @@ _SLURM = re.compile(
     r"^\[\d{4}-\d\d-\d\dT[\d:.]+\] .*(?:slurm|JobId=|_job_complete|sched:|[Nn]ode\S* |error:)"
 )
 _BOOT = re.compile(r"[Cc]loud-init(?: v\.|\[)|\[SageMaker\] |cfn-init|post_install|bootstrap")
+_PACKAGES = re.compile(
+    r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:status|upgrade|install|configure|trigproc|startup) "
+    r"|^(?:Start-Date|Commandline|Upgrade|Install|End-Date): "
+    r"|SUBDEBUG (?:Upgraded|Installed|Upgrade):"
+)
 _SHIPPER = re.compile(
     r"^\[\d{4}/\d\d/\d\d [\d:.]+\] \[ ?(?:info|warn|error|debug|trace)\]|\s[IDWE]! "
 )
@@ -101,6 +106,7 @@ _RULES: tuple[tuple[FileKind, Callable[[_Sample], bool]], ...] = (
     (FileKind.NCCL_LOG, lambda s: s.has(_NCCL) and s.share(_NCCL) >= s.share(_KERNEL)),
     (FileKind.CLUSTER_LOG, lambda s: s.has(_CLUSTER)),
     (FileKind.KERNEL_LOG, lambda s: s.has(_KERNEL)),
+    (FileKind.PACKAGE_LOG, lambda s: s.share(_PACKAGES) > 0.5),
     (FileKind.BOOT_LOG, lambda s: s.has(_BOOT) and s.has(_STAMPED)),
     (FileKind.SHIPPER_LOG, lambda s: s.has(_SHIPPER)),
     (FileKind.SLURM_LOG, lambda s: s.share(_SLURM) > 0.2),
@@ -119,6 +125,7 @@ LINE_KINDS = frozenset(
         FileKind.SLURM_LOG,
         FileKind.CLUSTER_LOG,
         FileKind.BOOT_LOG,
+        FileKind.PACKAGE_LOG,
         FileKind.BUG_REPORT,
         FileKind.OTHER_LOG,
     }

@@ -23,6 +23,7 @@ from gpuvet.case.verdict_case import is_verdict_case
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseHeader, FileKind, FileStatus, OperatorFacts
 from gpuvet.model.untyped import is_array, is_object, objects_at, text_at
+from gpuvet.parse.flight_recorder import is_flight_dump, read_flight_dump
 from gpuvet.parse.untrusted import clean
 
 Json = Mapping[str, Any]
@@ -118,6 +119,12 @@ def _take_delivered(path: str, document: object, taken: Taken, _text: str) -> Gi
             LogLine(node=UNATTRIBUTED, group=None, stream=path, line=place, text=text)
         )
     return Given(FileKind.LOG_EXPORT, len(events))
+
+
+def _take_flight(path: str, document: Json, taken: Taken, _text: str) -> Given:
+    dump = read_flight_dump(document, path)
+    taken.flight_dumps += [dump] if dump else []
+    return Given(FileKind.FLIGHT_RECORDER, dump.entries if dump else 0)
 
 
 def _summary(path: str, document: object, taken: Taken) -> Given:
@@ -249,6 +256,7 @@ _DOCUMENTS: tuple[tuple[Callable[[Json], bool], Callable[[str, Json, Taken, str]
     (is_search, _take_search),
     (is_metrics, _take_metrics),
     (is_export, _take_export),
+    (is_flight_dump, _take_flight),
     (lambda document: bool(_delivered(document)), _take_delivered),
     (_is_kube, _take_kube),
 )

@@ -21,6 +21,7 @@ from gpuvet.model.case import (
 )
 from gpuvet.model.coverage import StreamCounts
 from gpuvet.model.evidence import Window
+from gpuvet.model.network import FlightDump
 from gpuvet.parse.untrusted import mask
 
 Json = Mapping[str, Any]
@@ -45,6 +46,7 @@ class Taken:
     notes: list[Note] = field(default_factory=list[Note])
     texts: list[TextFile] = field(default_factory=list[TextFile])
     kube: list[KubeObject] = field(default_factory=list[KubeObject])
+    flight_dumps: list[FlightDump] = field(default_factory=list[FlightDump])
     stores: list[Json] = field(default_factory=list[Json])
     latest: datetime | None = None  # the latest time that any log or note writes in full
 

@@ -27,7 +27,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Choose, say so, and answer; a mode that does not exist yet is named."""
     from gpuvet.calculators.question import choose_mode
-    from gpuvet.commands import incident, verdict
+    from gpuvet.commands import audit, incident, verdict
     from gpuvet.commands.live import case_of
     from gpuvet.modes.incident import inputs_of
 
@@ -36,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
     if choice.mode == "Incident":
         return incident.answer(case, args, clock())
+    if choice.mode == "Audit":
+        return audit.answer(case, args, clock())
     sys.stderr.write(
         f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
     )

@@ -34,6 +34,7 @@ class ServiceEvent(StrEnum):
     SCRIPTS_FAILED = "lifecycle scripts failed"
     BOOT_FINISHED = "cloud-init finished"
     NOT_RESPONDING = "slurmd does not respond"
+    MODULE_MISSING = "a kernel module is not there for this kernel"
     HEALTH_CHECK_FAILED = "a health check took nodes out"
 
 

@@ -115,6 +115,7 @@ class Subnet(Value):
     is_ipv6_only: bool = False
     vpc: str | None = None
     has_default_route: bool | None = None  # None: its routes were not read
+    tables: tuple[str, ...] = ()  # route tables that govern it
     evidence: str | None = None
 
 
@@ -144,6 +145,7 @@ class Instance(Value):
     name: str | None = None
     queue: str | None = None
     addresses: int | None = None  # IPv4 addresses it holds
+    security_groups: tuple[str, ...] = ()
     evidence: str | None = None
 
     @property

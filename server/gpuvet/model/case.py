@@ -63,12 +63,14 @@ class FileKind(StrEnum):
     SLURM_LOG = "slurm log"
     CLUSTER_LOG = "parallelcluster log"
     BOOT_LOG = "boot log"  # cloud-init and lifecycle output
+    PACKAGE_LOG = "package log"  # dpkg, apt, rpm, dnf
     NCCL_LOG = "nccl log"
     JOB_LOG = "job output"
     OTHER_LOG = "other log"
     NVIDIA_SMI = "nvidia-smi"
     BUG_REPORT = "nvidia bug report"
     TRANSCRIPT = "commands run on a node"
+    FLIGHT_RECORDER = "flight recorder"
     KUBE_OBJECT = "kubernetes object"
     MANIFEST = "manifest"
     SCRIPT = "script"

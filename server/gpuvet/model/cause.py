@@ -102,6 +102,7 @@ class BranchEvidence(Value):
     branch: Branch
     signals: tuple[Signal, ...] = ()
     ruled_out: str | None = None  # positive evidence of absence with its coverage, as a sentence
+    unverified: str | None = None  # read, and neither lets it lead nor rules it out: why
     deciding_unseen: tuple[NotSeen, ...] = ()  # sources that would decide and were not seen
     assessed: bool = True  # False: nothing of this branch was looked at
     confirming: str | None = None  # the one measurement that would decide the branch

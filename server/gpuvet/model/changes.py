@@ -1,11 +1,13 @@
 """What changed on a cluster and who did it: API calls, cluster events, packages, rollouts."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import AwareDatetime
 
 from gpuvet.model.base import Value
 from gpuvet.model.events import Record
+from gpuvet.model.evidence import Reason, Status, Window
 
 
 class ChangeKind(StrEnum):
@@ -58,6 +60,36 @@ class Change(Value):
             return ()
         wanted = self.nodes if self.accepted is None else self.accepted
         return tuple(node for node in wanted if node not in self.refused)
+
+
+class Missed(Value):
+    """A look-up that did not succeed."""
+
+    name: str
+    status: Status
+    reason: Reason | None = None
+
+
+class Trail(Value):
+    """Every change CloudTrail told of, and the look-ups that failed."""
+
+    window: Window
+    changes: tuple[Change, ...] = ()  # oldest first, of every cluster of the account
+    missed: tuple[Missed, ...] = ()
+    asked: tuple[str, ...] = ()  # event names
+    evidence: tuple[str, ...] = ()
+    told_by: str | None = None  # a table of the case that states an empty look-up, read in full
+
+    @property
+    def is_complete(self) -> bool:
+        """Say whether every name was looked up, so that "no call" is a statement."""
+        return self.told_by is not None or (bool(self.asked) and not self.missed)
+
+    def has_read(self, names: Iterable[str]) -> bool:
+        """Say whether these names were looked up with success."""
+        if self.told_by is not None:
+            return True
+        return set(names) <= set(self.asked) - {one.name for one in self.missed}
 
 
 class EventMeaning(StrEnum):

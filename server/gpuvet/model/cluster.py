@@ -15,6 +15,7 @@ from gpuvet.model.events import (
     HmaRecord,
     InforomCorrupted,
     NodeCondition,
+    PcieError,
     Shutdown,
     SxidEvent,
     XidEvent,
@@ -64,6 +65,7 @@ class GpuFacts(Value):
     fabric_status: str | None = None
     links_active: int | None = None
     links_inactive: int | None = None
+    pcie_replays: int | None = None
     read_at: AwareDatetime | None = None
     source: str = "nvidia-smi"
     raw: tuple[str, ...] = ()  # the lines as read
@@ -77,6 +79,7 @@ class NodeFacts(Value):
     gpus_seen_stale: bool = False  # from a metric known to lag
     gpus_seen_source: str = "gpu count"
     gpus: tuple[GpuFacts, ...] = ()
+    nvidia_smi_answers: bool | None = None  # False: it hangs, or cannot open a GPU
     status: str | None = None  # the platform's word, e.g. Running, Failure
     health_label: str | None = None  # sagemaker.amazonaws.com/node-health-status
     conditions: tuple[NodeCondition, ...] = ()
@@ -101,6 +104,7 @@ class NodeRecords(Value):
     conditions: tuple[NodeCondition, ...] = ()
     inforom: tuple[InforomCorrupted, ...] = ()
     presence: tuple[GpuPresence, ...] = ()
+    pcie: tuple[PcieError, ...] = ()
 
 
 class NodeEvidence(Value):

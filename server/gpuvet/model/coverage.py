@@ -40,6 +40,7 @@ class HourState(StrEnum):
     RETENTION_LOST = "RETENTION_LOST"
     NO_GROUP = "NO_GROUP"
     UNKNOWN = "UNKNOWN"
+    UNKNOWN_STATE = "UNKNOWN_STATE"  # before a restart: running or stopped is not known
 
 
 class CoverageStatus(StrEnum):
@@ -79,6 +80,7 @@ class StreamCounts(Value):
     kernel_lines_ever: int | None = None  # None: not asked
     kernel_status: Status = Status.OK
     kernel_reason: Reason | None = None
+    listed: bool = True  # False: no listing of streams has shown it
     shared_with: tuple[str, ...] = ()  # other nodes that write the same stream
     late_share: float = 0.0  # share of sampled lines delivered over an hour late
     skewed: bool = False  # most samples carry an impossible clock

@@ -180,6 +180,13 @@ class GpuPresence(Record):
     seen: int
 
 
+class PcieError(Record):
+    """A PCIe error beside a GPU: an AER line of the kernel, or a replay counter that grew."""
+
+    pci: str | None = None  # of the GPU, without the function digit
+    message: str = ""
+
+
 AnyRecord = (
     XidEvent
     | SxidEvent
@@ -192,4 +199,5 @@ AnyRecord = (
     | NodeCondition
     | InforomCorrupted
     | GpuPresence
+    | PcieError
 )

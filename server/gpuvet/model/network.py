@@ -58,6 +58,7 @@ class NcclLine(Record):
     device: int | None = None  # the local GPU in brackets
     from_rank: int | None = None
     to_rank: int | None = None
+    receives: bool | None = None  # a channel's direction, seen from its host
     rank: int | None = None
     world_size: int | None = None  # of the communicator
     bus: str | None = None  # PCI id dddd:bb:dd

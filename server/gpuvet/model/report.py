@@ -79,7 +79,9 @@ class CountsRow(Value):
 class VerdictReport(Value):
     """`gpuvet verdict`: node verdicts only; branch and label stay null."""
 
-    schema_: str = Field("gpuvet/verdict/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/verdict/1", validation_alias="schema", serialization_alias="schema"
+    )
     mode: Mode
     account: str | None = None
     region: str | None = None
@@ -139,7 +141,9 @@ class GuiltyRow(Value):
 class IncidentReport(Value):
     """`gpuvet incident`: verdicts, branch, label, and what was not seen."""
 
-    schema_: str = Field("gpuvet/incident/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/incident/1", validation_alias="schema", serialization_alias="schema"
+    )
     mode: Mode = "Incident"
     mode_because: str = ""
     question: str | None = None

@@ -38,7 +38,7 @@ class NodeVerdict(Value):
 
     node: str
     verdict: Verdict
-    fault_class: FaultClass = Field(alias="class")
+    fault_class: FaultClass = Field(validation_alias="class", serialization_alias="class")
     minimum_action: str
     confidence: Confidence
     grounds: tuple[Ground, ...] = ()

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
-from gpuvet.model.case import BusHistory, CaseNode, NodeReading
+from gpuvet.model.case import Accelerator, BusHistory, CaseNode, NodeReading
 from gpuvet.model.cluster import (
     ClusterEvidence,
     NodeEvidence,
@@ -15,9 +16,12 @@ from gpuvet.model.cluster import (
     Orchestrator,
 )
 from gpuvet.model.events import Boundary, TimeQuality
-from gpuvet.modes.logs import Logs, read_logs
+from gpuvet.modes.blockers import read_blockers
+from gpuvet.modes.logs import Logs, read_logs, unread
 from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
+from gpuvet.modes.service_log import ServiceLog, read_service_log
 from gpuvet.modes.window import Resolved
+from gpuvet.parse.cluster_log import bootstrap_names
 from gpuvet.parse.kernel_log import LineCounts, node_records
 
 _FACTS_STREAM = "operator facts"
@@ -30,15 +34,23 @@ class Gathered:
     evidence: ClusterEvidence
     not_seen: tuple[NotSeen, ...]
     counts: LineCounts
+    nodes: tuple[CaseNode, ...]
+    services: ServiceLog
+    logs: Logs
+    not_judged: tuple[NodeEvidence, ...] = ()  # without accelerators: covered, never judged
     notes: tuple[str, ...] = ()
 
 
 def gather(case: Case, asked: Resolved) -> Gathered:
     """Return everything a verdict may use, with every source that was not read named."""
-    nodes = nodes_of(case)
+    orchestrator = _orchestrator(case, nodes_of(case))
+    services = read_service_log(case, asked.window, asked.now, orchestrator)
+    nodes = nodes_of(case, named=_named_by_services(services))
+    blockers = read_blockers(case, services, nodes, orchestrator, asked)
     logs = read_logs(case, nodes, asked)
-    orchestrator = _orchestrator(case, nodes)
     agent, agent_unread = read_agent(case, orchestrator, logs, asked)
+    found = [(n, _node(case, n, logs, asked, agent, blockers.get(n.node))) for n in nodes]
+    judged = [(n, e) for n, e in found if _may_have_gpus(n, logs)]
     evidence = ClusterEvidence(
         orchestrator=orchestrator,
         now=asked.now,
@@ -46,20 +58,72 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         window_source=asked.source,
         failure_at=asked.failure_at,
         failure_measured=asked.failure_measured,
-        nodes=tuple(_node(case, node, logs, asked, agent) for node in nodes),
+        nodes=tuple(e for _, e in judged),
     )
-    return Gathered(evidence=evidence, not_seen=(*logs.not_seen, *agent_unread), counts=logs.lines)
+    unread_services = unread(
+        services.services, "logs of the cluster's services", "search them again"
+    )
+    return Gathered(
+        evidence=evidence,
+        not_seen=(*logs.not_seen, *agent_unread, *unread_services),
+        counts=logs.lines,
+        nodes=tuple(n for n, _ in judged),
+        services=services,
+        logs=logs,
+        not_judged=tuple(e for n, e in found if not _may_have_gpus(n, logs)),
+    )
+
+
+# The files of a ParallelCluster head node (log_sources §1.2); it has no GPUs of the job.
+_HEAD_NODE_STREAMS = (
+    *(".clustermgtd", ".clustermgtd_events", ".slurmctld", ".slurmdbd", ".clusterstatusmgtd"),
+    *(".slurm_resume", ".slurm_resume_events", ".slurm_suspend", ".slurm_fleet_status_manager"),
+)
+
+
+def _may_have_gpus(node: CaseNode, logs: Logs) -> bool:
+    """Say whether a node is judged; one of a type without accelerators, or a head node, is not."""
+    if node.accelerator is not Accelerator.UNKNOWN:
+        return node.accelerator is Accelerator.YES
+    streams = [s.stream for s in logs.streams.get(node.node, ())]
+    is_head = any(stream.endswith(_HEAD_NODE_STREAMS) for stream in streams)
+    return not is_head or bool(logs.records.get(node.node))
+
+
+def _named_by_services(services: ServiceLog) -> tuple[tuple[str, str], ...]:
+    """Return nodes that only a bootstrap failure names, each with the stream that does."""
+    found: dict[str, str] = {}
+    for record in services.records:
+        for instance in bootstrap_names([record]):
+            found.setdefault(instance, record.stream)
+    return tuple(found.items())
 
 
 def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
     if case.meta.orchestrator is not Orchestrator.UNKNOWN:
         return case.meta.orchestrator
     seen = [n.orchestrator for n in nodes if n.orchestrator is not Orchestrator.UNKNOWN]
-    return max(set(seen), key=seen.count) if seen else Orchestrator.UNKNOWN
+    if seen:
+        return max(sorted(set(seen)), key=seen.count)
+    is_listed = any("sagemaker:ListClusterNodes" in n.known_from for n in nodes)
+    return _hyperpod_kind(case) if is_listed or case.meta.cluster else Orchestrator.UNKNOWN
+
+
+def _hyperpod_kind(case: Case) -> Orchestrator:
+    """Return which HyperPod this is; a described cluster without an orchestrator is Slurm."""
+    found = read_cluster(case.aws, case.meta.cluster).value
+    if found is None:
+        return Orchestrator.UNKNOWN
+    return Orchestrator.HYPERPOD_EKS if found.eks else Orchestrator.HYPERPOD_SLURM
 
 
 def _node(
-    case: Case, node: CaseNode, logs: Logs, asked: Resolved, agent: Agent | None
+    case: Case,
+    node: CaseNode,
+    logs: Logs,
+    asked: Resolved,
+    agent: Agent | None,
+    blocker: str | None,
 ) -> NodeEvidence:
     reading = case.facts.of(node.node)
     records = node_records([*logs.records.get(node.node, ()), *_declared_boots(node.node, reading)])
@@ -73,7 +137,7 @@ def _node(
         launched_at=node.launched_at,
         left_at=node.left_at,
         records=records,
-        facts=_facts(case, node, reading, records),
+        facts=_facts(case, node, reading, records, blocker),
         coverage=coverage_of(case, node, reading, logs, records, asked, agent),
     )
 
@@ -97,7 +161,11 @@ _HEALTH_LABEL = "sagemaker.amazonaws.com/node-health-status"
 
 
 def _facts(
-    case: Case, node: CaseNode, reading: NodeReading | None, records: NodeRecords
+    case: Case,
+    node: CaseNode,
+    reading: NodeReading | None,
+    records: NodeRecords,
+    blocker: str | None,
 ) -> NodeFacts:
     facts = reading.facts if reading else NodeFacts()
     labels = dict(reading.labels) if reading else {}
@@ -106,6 +174,8 @@ def _facts(
         updates["status"] = node.state
     if facts.health_label is None and _HEALTH_LABEL in labels:
         updates["health_label"] = labels[_HEALTH_LABEL]
+    if blocker is not None:
+        updates |= {"ran_no_job": True, "blocker": blocker}
     history = _history(case, node.node, records)
     if history is not None:
         updates["earlier_same_gpu_events"] = history.earlier_events

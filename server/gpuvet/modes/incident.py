@@ -1,12 +1,15 @@
 """`gpuvet incident`: gather, judge the nodes, weigh the branches, and say what was not seen."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gpuvet.aws.network import read_instances
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
-from gpuvet.calculators.question import Inputs, choose_mode
+from gpuvet.calculators.capability import capability_rows
+from gpuvet.calculators.guilty import suspect_name
+from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
 from gpuvet.calculators.ranking import Ranking, rank_branches
 from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_entries
 from gpuvet.calculators.verdict import judge_cluster
@@ -20,7 +23,9 @@ from gpuvet.model.cause import (
     Label,
     TimelineEvent,
 )
-from gpuvet.model.cluster import NotSeen
+from gpuvet.model.cluster import NotSeen, Orchestrator
+from gpuvet.model.cluster_state import ClusterState
+from gpuvet.model.network import GuiltyFinding
 from gpuvet.model.report import (
     CapabilityRow,
     FailureRow,
@@ -30,9 +35,15 @@ from gpuvet.model.report import (
     ReportConfidence,
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.control_plane import read_control_plane
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
+from gpuvet.modes.gather_capacity import gather_capacity
+from gpuvet.modes.gather_change import gather_change
+from gpuvet.modes.gather_network import gather_network
+from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.scope import Scope
+from gpuvet.modes.starts import observed_starts, outlier_sentences
 from gpuvet.modes.verdict import common_fields, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
@@ -64,13 +75,15 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
     resolved = resolve(case.meta, asked, case.meta.now or clock)
     gathered = gather(case, resolved)
     lines = job_lines(case, resolved.now)
-    failure = find_failure(case, resolved, gathered.evidence, lines)
+    symptom = symptom_of(case.meta.question)
+    starts = observed_starts(case, resolved, gathered.nodes, symptom)
+    failure = find_failure(case, resolved, gathered.evidence, lines, others=starts)
     evidence = gathered.evidence
     if evidence.failure_at is None and failure.at is not None:
         evidence = evidence.model_copy(
             update={"failure_at": failure.at, "failure_measured": failure.observed}
         )
-        gathered = Gathered(evidence, gathered.not_seen, gathered.counts, gathered.notes)
+        gathered = replace(gathered, evidence=evidence)
     verdicts = judge_cluster(evidence)
     branches = _gather_branches(case, resolved, gathered, verdicts, failure, lines)
     ranking = rank_branches(branches.evidence, failure)
@@ -90,20 +103,74 @@ def _gather_branches(
         window=resolved.window,
         now=resolved.now,
         failure=failure,
-        nodes=nodes_of(case),
+        nodes=gathered.nodes,
         orchestrator=evidence.orchestrator,
         cluster=case.meta.cluster,
         account=case.meta.account,
         region=case.meta.region,
     )
-    del scope
+    storage, storage_times = gather_storage(case, scope)
+    network, network_times, guilty = gather_network(case, scope, evidence)
+    plane = read_control_plane(case, scope, evidence, gathered.services)
+    capacity, capacity_times = gather_capacity(case, scope, plane)
+    change, change_times = gather_change(case, scope, plane, evidence)
     return Branches(
         evidence=(
             assess_hardware(evidence, verdicts, failure),
+            capacity,
+            storage,
+            network,
+            change,
             assess_application(evidence, lines, failure),
         ),
-        timeline=tuple(node_timeline(evidence)),
+        timeline=(
+            *node_timeline(evidence),
+            *storage_times,
+            *network_times,
+            *capacity_times,
+            *change_times,
+        ),
+        cluster_state=tuple(_state_sentences(plane.state)),
+        recovery=tuple(_recovery_sentences(plane.state)),
+        guilty=tuple(_guilty(guilty)),
+        outliers=outlier_sentences(evidence),
+        capabilities=_capabilities(case, scope, gathered),
     )
+
+
+def _state_sentences(state: ClusterState) -> Iterator[str]:
+    yield from state.counts
+    yield from state.pending
+    yield from state.deep_checks
+    yield from state.images
+    yield from state.notes
+
+
+def _recovery_sentences(state: ClusterState) -> Iterator[str]:
+    """Yield the three things a recovery answer says (mission R8)."""
+    yield f"node recovery: {state.recovery or 'not read'}; {state.recovery_does}"
+    yield f"the job goes on by itself only with: {state.resume_needs}"
+
+
+def _capabilities(case: Case, scope: Scope, gathered: Gathered) -> tuple[CapabilityRow, ...]:
+    found = read_instances(case.aws, [n.node for n in scope.nodes])
+    attached = {row.node: row.efa_attached for row in found.value or ()}
+    return capability_rows(scope.nodes, gathered.evidence, attached)
+
+
+def _guilty(found: GuiltyFinding | None) -> Iterator[GuiltyRow]:
+    if found is None:
+        return
+    for suspect in found.suspects:
+        yield GuiltyRow(
+            what=f"{suspect_name(suspect)}: {'; '.join(suspect.why)}",
+            ranks=() if suspect.rank is None else (suspect.rank,),
+            node=suspect.node,
+            pci=suspect.bus,
+            evidence=found.evidence,
+        )
+    for fact in found.facts:
+        yield GuiltyRow(what=fact, evidence=found.evidence)
 
 
 def _report(
@@ -118,6 +185,7 @@ def _report(
     leading = next((b for b in ranking.branches if b.branch is ranking.leading), None)
     choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
     missing = tuple(_missing(case, gathered, branches, ranking))
+    confidence, basis = _confidence(ranking, gathered.evidence.orchestrator)
     report = IncidentReport(
         **common_fields(case, resolved, gathered),
         mode_because=choice.why,
@@ -134,8 +202,8 @@ def _report(
         verdicts={v.node: v.verdict for v in verdicts},
         branch=ranking.leading,
         label=ranking.label,
-        confidence=_confidence(ranking, verdicts),
-        confidence_basis=ranking.basis,
+        confidence=confidence,
+        confidence_basis=basis,
         nodes=tuple(verdicts),
         branches=ranking.branches,
         timeline=merge_timeline(
@@ -167,15 +235,17 @@ def inputs_of(case: Case) -> Inputs:
     )
 
 
-def _confidence(ranking: Ranking, verdicts: Sequence[NodeVerdict]) -> ReportConfidence:
-    del verdicts
+def _confidence(ranking: Ranking, orchestrator: Orchestrator) -> tuple[ReportConfidence, str]:
+    """Return confidence and basis; which sources are owed is not known without an orchestrator."""
     match ranking.confidence:
+        case "High" if orchestrator is not Orchestrator.UNKNOWN:
+            return "High", ranking.basis
         case "High":
-            return "High"
+            return "Medium", f"{ranking.basis}, but who runs the nodes was not read"
         case "Medium":
-            return "Medium"
+            return "Medium", ranking.basis
         case _:
-            return "Low"
+            return "Low", ranking.basis
 
 
 def _missing(

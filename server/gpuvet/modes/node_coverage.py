@@ -28,6 +28,7 @@ from gpuvet.model.events import HmaRecord
 from gpuvet.model.evidence import Window
 from gpuvet.modes.logs import Logs, rules_of, unread
 from gpuvet.modes.window import Resolved
+from gpuvet.parse.shipper import shipper_of_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,9 @@ class Agent:
     group_live: bool | None
 
 
+_MAY_CARRY_KERNEL_LINES = frozenset(
+    {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
+)
 _CLUSTER_GROUP = "/aws/sagemaker/Clusters/"
 
 
@@ -92,14 +96,17 @@ def coverage_of(
         return _declared(node.node, reading, streams)
     life = Life(launched_at=node.launched_at, left_at=node.left_at)
     rules = rules_of(case)
-    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper is not Shipper.HMA]
+    # What services and applications write was never meant to carry the kernel's lines.
+    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper in _MAY_CARRY_KERNEL_LINES]
     sources = [source_coverage(c, asked.window, asked.now, life=life, rules=rules) for c in counts]
     counted = {c.stream for c in logs.counts.get(node.node, ())}
     # Beside counted streams a raw file is an excerpt of one of them, not a source of its own.
     sources += [
         _uncounted(s)
         for s in streams
-        if s.stream not in counted and not _is_agents(s) and (s.group is not None or not counts)
+        if s.stream not in counted
+        and shipper_of_name(s.stream, s.group) in _MAY_CARRY_KERNEL_LINES
+        and (s.group is not None or not counts)
     ]
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window))

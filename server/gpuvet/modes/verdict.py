@@ -94,7 +94,9 @@ def common_fields(case: Case, resolved: Resolved, gathered: Gathered) -> CommonF
         window=ReportWindow(
             since=evidence.window.start, until=evidence.window.end, source=evidence.window_source
         ),
-        coverage=tuple(row for node in evidence.nodes for row in _rows(node.coverage)),
+        coverage=tuple(
+            row for node in (*evidence.nodes, *gathered.not_judged) for row in _rows(node.coverage)
+        ),
         files=tuple(_file_rows(case)),
         lines=CountsRow(
             understood=gathered.counts.understood,
@@ -222,6 +224,7 @@ _WHY = {
     HourState.RETENTION_LOST: "older than the group's retention",
     HourState.NO_GROUP: "before the log group existed",
     HourState.UNKNOWN: "the count is incomplete",
+    HourState.UNKNOWN_STATE: "before a restart: running or stopped is not known",
 }
 
 

@@ -65,7 +65,11 @@ def read_service_lines(
     for place, line in enumerate(lines, start=1):
         peeled = peel(line.text, reference=reference_time, shipped_at=line.shipped_at)
         fields = peeled.fields or {}
-        told = read_event(line.text, fields) or _told(line.text, peeled.identifier, peeled.body)
+        told = (
+            read_event(line.text, fields)
+            if '"event-type"' in line.text
+            else _told(line.text, peeled.identifier, peeled.body)
+        )
         if told is None:
             continue
         event, values = told
@@ -186,6 +190,10 @@ def _ended(line: _Line) -> Told:
     return {"action": clean(groups["action"]), "exit_status": int(groups["status"])}
 
 
+def _module(line: _Line) -> Told:
+    return {"action": line.found["action"], "code": clean(line.found["code"])}
+
+
 def _nothing(line: _Line) -> Told:
     del line
     return {}
@@ -276,6 +284,13 @@ _RULES = (
         _scripts_failed,
     ),
     _Rule(re.compile(r"[Cc]loud-init v\. \S+ finished"), ServiceEvent.BOOT_FINISHED, _nothing),
+    _Rule(
+        re.compile(
+            r"Module (?P<action>lustre|lnet) not found in directory .{0,5}lib.modules.(?P<code>\S+)"
+        ),
+        ServiceEvent.MODULE_MISSING,
+        _module,
+    ),
     _Rule(
         re.compile(r"[Nn]odes? (?P<name>[\w,\[\]-]+) not responding"),
         ServiceEvent.NOT_RESPONDING,

@@ -8,10 +8,12 @@ import json
 import pickletools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, TypeGuard
 
 from gpuvet.model.network import FlightDump, FlightGroup
 from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, text_at, whole_at
+from gpuvet.parse.json_layer import is_list
 from gpuvet.parse.rank_tokens import file_tokens
 from gpuvet.parse.untrusted import clean
 
@@ -46,9 +48,7 @@ def read_plain_pickle(data: bytes) -> object:
         raise NotPlain(f"the pickle has {len(data)} bytes; at most {MAX_BYTES} are read")
     walker = _Walker()
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(data)):
-            if count > MAX_OPCODES:
-                raise NotPlain(f"the pickle has more than {MAX_OPCODES} opcodes")
+        for opcode, argument, _ in islice(pickletools.genops(data), MAX_OPCODES):
             if opcode.name == "STOP":
                 return _checked(walker.result())
             walker.step(opcode.name, argument)
@@ -56,7 +56,7 @@ def read_plain_pickle(data: bytes) -> object:
         raise
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, AttributeError) as error:
         raise NotPlain(f"the pickle is broken: {clean(str(error))}") from error
-    raise NotPlain("the pickle ends without STOP")
+    raise NotPlain(f"the pickle ends without STOP, or has more than {MAX_OPCODES} opcodes")
 
 
 class _Walker:
@@ -129,14 +129,14 @@ class _Walker:
         self.stack.append(items)
 
     def _append(self, items: _Stack) -> None:
-        target = self.stack[-1]
-        if not isinstance(target, list):
+        target: object = self.stack[-1]
+        if not is_list(target):
             raise NotPlain("the pickle appends to something that is no list")
         target.extend(items)
 
     def _set(self, items: _Stack) -> None:
-        target = self.stack[-1]
-        if not isinstance(target, dict):
+        target: object = self.stack[-1]
+        if not _is_dict(target):
             raise NotPlain("the pickle sets items of something that is no dict")
         target.update(_pairs(items))
 
@@ -150,6 +150,10 @@ _LITERALS = frozenset(
 )
 _PUTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 _GETS = frozenset({"GET", "BINGET", "LONG_BINGET"})
+
+
+def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    return isinstance(value, dict)
 
 
 def _pairs(items: _Stack) -> dict[Any, Any]:

@@ -4,7 +4,7 @@ Everything is joined after the last line: a changed order of lines changes no ou
 their times tell what belongs together.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ PROBE_FORM = "probe: fallen off the bus and is not responding to commands."
 NEAR_LINES = 3  # where there is no time: how far apart the parts of one print may stand
 BOOT_SPAN = timedelta(seconds=60)  # version and command line of one boot
 _BOOT_LINES = 20
-_MOST_STEPS = 256  # looked at to find a partner, so that a flood stays cheap
+_MOST_STEPS = 64  # looked at to find a partner, so that a flood stays cheap
 
 
 class Kept(NamedTuple):
@@ -57,6 +57,7 @@ class Joined(NamedTuple):
 
 Mark = tuple[datetime | None, int | None, int]  # wall time, uptime, line
 T = TypeVar("T")
+K = TypeVar("K", datetime, int)
 
 
 def join(records: Iterable[Kept], parts: Iterable[Torn]) -> Joined:
@@ -196,32 +197,54 @@ def _lost_at_probe(first: Torn) -> Kept:
     return Kept(first.order, first.host, record)
 
 
+class _Boots:
+    """The boots of a stream so far, by host: their ids, times and lines."""
+
+    def __init__(self) -> None:
+        self._ids: set[tuple[str | None, str]] = set()
+        self._times: dict[str | None, list[datetime]] = defaultdict(list)
+        self._lines: dict[str | None, list[int]] = defaultdict(list)
+        self._named: set[str | None] = set()  # hosts whose boots carry ids
+
+    def add(self, host: str | None, boot: str | None, at: datetime | None, line: int) -> None:
+        if boot:
+            self._ids.add((host, boot))
+            self._named.add(host)
+        if at is not None:
+            insort(self._times[host], at)
+        insort(self._lines[host], line)
+
+    def has(self, host: str | None, boot: str | None, at: datetime | None, line: int) -> bool:
+        """Say whether one of them is the boot a line belongs to."""
+        if boot and host in self._named:
+            return (host, boot) in self._ids
+        if at is not None and self._times[host]:
+            return any(abs(at - other) <= BOOT_SPAN for other in _beside(self._times[host], at))
+        return any(abs(line - other) <= _BOOT_LINES for other in _beside(self._lines[host], line))
+
+
+def _beside(values: list[K], value: K) -> list[K]:
+    """Return the one or two neighbours of a value in a sorted list."""
+    place = bisect_left(values, value)
+    return values[max(0, place - 1) : place + 1]
+
+
 def _command_line_boots(kept: list[Kept], parts: list[Torn]) -> list[Kept]:
     """Return a boot for each command line whose version line was not shipped."""
-    boots = [
-        (item.host, item.record.boot, item.record.at, item.record.line)
-        for item in kept
-        if isinstance(item.record, Boundary) and item.record.kind is BoundaryKind.REBOOT
-    ]
+    boots = _Boots()
+    for item in kept if parts else ():
+        record = item.record
+        if isinstance(record, Boundary) and record.kind is BoundaryKind.REBOOT:
+            boots.add(item.host, record.boot, record.at, record.line)
     found: list[Kept] = []
     for part in parts:
         place = part.place
-        if any(
-            host == part.host and _one_boot(place, boot, at, line) for host, boot, at, line in boots
-        ):
-            continue
-        boots.append((part.host, place["boot"], place["at"], place["line"]))
-        record = Boundary(**place, kind=BoundaryKind.REBOOT)
-        found.append(Kept(part.order, part.host, record))
+        where = (part.host, place["boot"], place["at"], place["line"])
+        if not boots.has(*where):
+            boots.add(*where)
+            record = Boundary(**place, kind=BoundaryKind.REBOOT)
+            found.append(Kept(part.order, part.host, record))
     return found
-
-
-def _one_boot(place: Place, boot: str | None, at: datetime | None, line: int) -> bool:
-    if place["boot"] and boot:
-        return place["boot"] == boot
-    if place["at"] is not None and at is not None:
-        return abs(place["at"] - at) <= BOOT_SPAN
-    return abs(place["line"] - line) <= _BOOT_LINES
 
 
 def _join_serials(kept: list[Kept]) -> None:

@@ -15,6 +15,8 @@ from gpuvet.parse.wrappers import Peeled, peel
 
 MOST_NOTES = 50
 MOST_UNREAD = 20
+LONGEST_MESSAGE = 8 << 10  # of one message; the kernel itself prints at most 1 KiB
+LONGEST_LINE = 64 << 10  # characters of one line that are read; CloudWatch takes up to 1 MiB
 
 # A line with none of these says nothing we read; testing for them is far cheaper than peeling.
 NEEDLES = (
@@ -74,6 +76,7 @@ class LineReader:
     def take(self, text: str, line: int, shipped_at: datetime | None = None) -> None:
         """Read one line."""
         self.lines += 1
+        text = text[:LONGEST_LINE]
         wanted = self._is_agent or self._held or has_needle(text)
         if not wanted or _KEY_VALUE.match(text):
             self.fates[Fate.UNRELATED] += 1
@@ -81,13 +84,7 @@ class LineReader:
         peeled = peel(text, reference=self._reference, shipped_at=shipped_at)
         key = (peeled.channel, peeled.host)
         held = self._held.pop(key, None)
-        if held is not None:
-            peeled = held.peeled._replace(
-                body=held.peeled.body + peeled.body, partial=peeled.partial
-            )
-            held = _Held(peeled, held.text + text, held.line, held.parts + 1)
-        else:
-            held = _Held(peeled, text, line, 1)
+        held = _Held(peeled, text, line, 1) if held is None else _longer(held, peeled, text)
         if peeled.partial:
             self._held[key] = held
         else:
@@ -147,15 +144,29 @@ class LineReader:
         return Spot(peeled, held.text, held.line, node or self._node, self._stream, self._group)
 
 
+def _longer(held: _Held, peeled: Peeled, text: str) -> _Held:
+    """Return a line in parts with one part more; what stands first tells where and when."""
+    body = (held.peeled.body + peeled.body)[:LONGEST_LINE]
+    joined = held.peeled._replace(body=body, partial=peeled.partial)
+    return _Held(joined, (held.text + text)[:LONGEST_LINE], held.line, held.parts + 1)
+
+
 def _messages(body: str) -> list[str]:
     """Return the lines a record holds, and the driver prints a console ran together in one."""
     if "\n" in body or "\\" in body or "#012" in body:
         lines = [line.strip() for line in _BREAK.split(body)]
     else:
         lines = [body.strip()]
-    if body.count(_CORE) < 2:
-        return [line for line in lines if line]
-    return [part for line in lines for part in _apart(line) if part]
+    if body.count(_CORE) > 1:
+        lines = [part for line in lines for part in _apart(line)]
+    return [_bounded(line) for line in lines if line]
+
+
+def _bounded(line: str) -> str:
+    if len(line) <= LONGEST_MESSAGE:
+        return line
+    start = max(0, line.find(_CORE) - LONGEST_MESSAGE // 8)
+    return line[start : start + LONGEST_MESSAGE]
 
 
 def _apart(line: str) -> list[str]:

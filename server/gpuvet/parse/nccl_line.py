@@ -17,7 +17,7 @@ _LEVEL = re.compile(r"NCCL (?P<level>INFO|WARN|ERROR|TRACE|ABORT) ?(?P<text>.*)"
 _BOOTSTRAP = re.compile(r"\bBootstrap\b|^bootstrap")
 _CHANNEL = re.compile(
     r"Channel \d+(?:/\d+)? ?: ?(?P<from>\d{1,7})\[[^\]]{0,20}\] -> (?P<to>\d{1,7})\[[^\]]{0,20}\]"
-    r"(?: \[(?:send|receive)\])? via (?P<path>\S.{0,80})"
+    r"(?: \[(?P<way>send|receive)\])? via (?P<path>\S.{0,80})"
 )
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;.-]+)")
 _NETWORK = re.compile(r"Using network (?P<name>\S.{0,40})")
@@ -84,6 +84,7 @@ class NcclText(NamedTuple):
     device: int | None = None
     from_rank: int | None = None
     to_rank: int | None = None
+    receives: bool | None = None
     rank: int | None = None
     world_size: int | None = None
     bus: str | None = None
@@ -128,6 +129,7 @@ def _transport(text: str) -> NcclText | None:
             said=f"via {path}",
             from_rank=int(channel["from"]),
             to_rank=int(channel["to"]),
+            receives=None if channel["way"] is None else channel["way"] == "receive",
         )
     if provider := _PROVIDER.search(text):
         is_efa = provider["name"].lower().startswith("efa")

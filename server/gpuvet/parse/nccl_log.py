@@ -7,6 +7,7 @@ run, and the driver's NVLink lines without an Xid, which are listed and never cl
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TypeVar
 
 from gpuvet.model.events import Source, TimeQuality
 from gpuvet.model.network import (
@@ -18,13 +19,15 @@ from gpuvet.model.network import (
     WatchdogLine,
 )
 from gpuvet.parse.kernel_log import RawLine
-from gpuvet.parse.nccl_line import read_nccl_line
+from gpuvet.parse.nccl_line import NcclText, read_nccl_line
 from gpuvet.parse.peers import PeerText, read_peer_line
 from gpuvet.parse.place import Place, Spot
 from gpuvet.parse.rank_tokens import FileTokens, file_tokens, rank_tokens
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.watchdog import glog_time, read_watchdog_line
 from gpuvet.parse.wrappers import peel
+
+T = TypeVar("T")
 
 # What the lines we read hold; also the pattern of the log query.
 CANDIDATES = (
@@ -36,6 +39,8 @@ CANDIDATES = (
 )
 _WORTH = re.compile(CANDIDATES + r"|[Ll]ocal[_ ]?[Rr]ank|not responding|[Cc]onnect to |LOCAL_RANK")
 _MOST_LINKS = 50
+# Ours: no line of these programs is longer; what follows would only cost time.
+_LONGEST_LINE, _LONGEST_BODY = 16 * 1024, 4 * 1024
 _NEXT_LINES = 5  # an EFA error may break over lines; its parts stand close together
 _DRIVER_LINK = re.compile(r"NVRM:(?!.*\bXid\b).*NVLink", re.IGNORECASE)
 _BENIGN = (
@@ -62,14 +67,16 @@ class _Reader:
 
     def take(self, raw: RawLine, place: int) -> None:
         self.read += 1
-        if _WORTH.search(raw.text) is None:
+        text = raw.text[:_LONGEST_LINE]
+        if _WORTH.search(text) is None:
             return
-        peeled = peel(raw.text, reference=self.reference, shipped_at=raw.shipped_at)
+        peeled = peel(text, reference=self.reference, shipped_at=raw.shipped_at)
         node = self.node or peeled.instance or self.file.node or ""
-        spot = Spot(peeled, raw.text, raw.line or place, node, self.stream, self.group)
+        spot = Spot(peeled, text, raw.line or place, node, self.stream, self.group)
         pod = peeled.channel.partition("/")[0] or self.file.pod
         self._benign(peeled.body)
-        for body in peeled.body.splitlines() or [""]:
+        for whole in peeled.body.splitlines():
+            body = whole[:_LONGEST_BODY]
             self._one(body, self._place(spot, body), pod or None)
 
     def _place(self, spot: Spot, body: str) -> Place:
@@ -87,36 +94,30 @@ class _Reader:
             self.links.append(clean(body))
 
     def _one(self, body: str, place: Place, pod: str | None) -> None:
+        nccl = read_nccl_line(body)
+        if nccl is not None and self._keep(nccl, place, pod) is not NcclKind.ERROR:
+            return
         tokens = rank_tokens(body)
         rank = tokens.rank if tokens.rank is not None else self.file.rank
         local = tokens.local_rank if tokens.local_rank is not None else self.file.local_rank
-        if (said := read_watchdog_line(body)) is not None:
-            self.watchdog.append(
-                WatchdogLine(
-                    **place,
-                    **said._asdict(),
-                    rank=rank,
-                    local_rank=local,
-                    host=tokens.host,
-                    pod=pod,
-                )
-            )
+        said = read_watchdog_line(body)
+        if said is not None:
+            who = {"rank": rank, "local_rank": local, "host": tokens.host, "pod": pod}
+            self.watchdog.append(WatchdogLine.model_validate({**place, **said._asdict(), **who}))
+        if said is not None or (tokens.rank is not None and tokens.local_rank is not None):
             self._remember(rank, local, tokens.world_size, place["node"], tokens.host, pod)
-            return
-        nccl = read_nccl_line(body)
-        if nccl is not None:
-            fields = nccl._asdict()
-            fields["said"] = clean(nccl.said)
-            self.lines.append(NcclLine(**place, **fields))
-            if nccl.kind is NcclKind.PLACE and nccl.rank is not None:
-                world, host = nccl.world_size, nccl.host
-                self._remember(
-                    nccl.rank, nccl.device, world, place["node"], host, pod, bus=nccl.bus
-                )
-        elif tokens.rank is not None and tokens.local_rank is not None:
-            self._remember(rank, local, tokens.world_size, place["node"], tokens.host, pod)
-        if (peer := read_peer_line(body)) is not None:
+        peer = read_peer_line(body) if said is None else None
+        if peer is not None:
             self._complain(peer, place, rank, nccl.host if nccl else tokens.host)
+
+    def _keep(self, nccl: NcclText, place: Place, pod: str | None) -> NcclKind:
+        fields = nccl._asdict()
+        fields["said"] = clean(nccl.said)
+        self.lines.append(NcclLine(**place, **fields))
+        if nccl.kind is NcclKind.PLACE:
+            node, host = place["node"], nccl.host
+            self._remember(nccl.rank, nccl.device, nccl.world_size, node, host, pod, bus=nccl.bus)
+        return nccl.kind
 
     def _complain(self, said: PeerText, place: Place, rank: int | None, host: str | None) -> None:
         """Keep a complaint; parts of one that broke over lines are put together."""
@@ -136,8 +137,14 @@ class _Reader:
             self._open = (line, joined)
             return
         by = said.reporter or (f"rank {rank}" if rank is not None else host)
-        fields = {**said._asdict(), "reporter": by, "error": clean(said.error)}
-        found = PeerComplaint(**place, **fields)
+        found = PeerComplaint(
+            **place,
+            reporter=by,
+            peer=said.peer,
+            peer_address=said.peer_address,
+            own_address=said.own_address,
+            error=clean(said.error),
+        )
         self.complaints.append(found)
         self._open = (line, found)
 
@@ -212,14 +219,19 @@ def joined_logs(logs: Iterable[NcclLog]) -> NcclLog:
     """Return several logs as one, in an order that does not depend on theirs."""
     found = list(logs)
     return NcclLog(
-        lines=tuple(sorted({one for log in found for one in log.lines}, key=_order)),
-        watchdog=tuple(sorted({one for log in found for one in log.watchdog}, key=_order)),
-        complaints=tuple(sorted({one for log in found for one in log.complaints}, key=_order)),
-        places=tuple(sorted({one for log in found for one in log.places}, key=repr)),
-        driver_links=tuple(sorted({one for log in found for one in log.driver_links})),
-        benign=tuple(sorted({one for log in found for one in log.benign})),
+        lines=tuple(sorted(_each(log.lines for log in found), key=_order)),
+        watchdog=tuple(sorted(_each(log.watchdog for log in found), key=_order)),
+        complaints=tuple(sorted(_each(log.complaints for log in found), key=_order)),
+        places=tuple(sorted(_each(log.places for log in found), key=repr)),
+        driver_links=tuple(sorted(_each(log.driver_links for log in found))),
+        benign=tuple(sorted(_each(log.benign for log in found))),
         read=sum(log.read for log in found),
     )
+
+
+def _each(parts: Iterable[Iterable[T]]) -> list[T]:
+    """Return every item once."""
+    return list(dict.fromkeys(one for part in parts for one in part))
 
 
 def _order(one: NcclLine | WatchdogLine | PeerComplaint) -> tuple[str, str, int, str]:

@@ -11,7 +11,7 @@ _OWN_ADDRESS = re.compile(r"My EFA addr(?:ess)?: ?(?:fi_addr_efa://)?\[(?P<gid>[
 _UNRESPONSIVE = re.compile(r"[Uu]nresponsive|not responding|[Uu]nreachable")
 _NAMED = (
     re.compile(
-        r"[Uu]nresponsive (?:EFA )?(?:remote |receiver |peer |node |host )+[:=(]* ?"
+        r"[Uu]nresponsive (?:(?:EFA|remote|receiver|peer|node|host)[\s:=(]{1,4}){1,3}"
         rf"(?P<name>{_NAME})"
     ),
     re.compile(
@@ -22,7 +22,12 @@ _NAMED = (
     re.compile(rf"[Cc]onnect to (?P<name>{_NAME})(?:<\d+>|:\d+)?,? (?:failed|timed out|returned)"),
 )
 # Words that stand where a name could.
-_NO_NAMES = frozenset({"n", "n/a", "a", "na", "none", "unknown", "the", "is", "was", "of", "error"})
+_NO_NAMES = frozenset(
+    {
+        *("n", "n/a", "a", "na", "none", "unknown", "the", "is", "was", "of", "error", "reachable"),
+        *("my", "peer", "host", "node", "remote", "receiver", "on", "events", "by", "efa"),
+    }
+)
 _RANK_OF = re.compile(r"\b(?:peer|remote) rank (?P<rank>\d{1,7})\b", re.IGNORECASE)
 
 

@@ -16,12 +16,13 @@ from gpuvet.parse.kernel_log import RawLine
 from gpuvet.parse.scan_hours import HourCounts, as_hour
 from gpuvet.parse.scan_needles import Hit, hits
 
-BLOCK = 4 << 20  # bytes read at once
+BLOCK = 512 << 10  # bytes read at once: each is searched many times, so it should fit a cache
 LONGEST_LINE = 16 << 20  # bytes of one line that are looked at; the middle of a longer one is not
 MOST_CANDIDATES = 200_000
 MOST_TEXT = 16 << 10  # bytes of one candidate that are kept, around what made it one
 _KEPT_HEAD = 64 << 10
 _BEFORE_NEEDLE = 4 << 10
+ENOUGH_KERNEL_MARKS = 10_000  # a stream carries the kernel or not; more need no counting
 _KERNEL_MARK = b" kernel: "
 
 
@@ -33,7 +34,8 @@ class Scan(Value):
     hours: tuple[HourCount, ...] = ()  # hours that have lines, in order
     untimed: int = 0  # lines without a wall time; they stand in no hour
     uptime_only: int = 0  # of those: lines that have the kernel's uptime instead
-    kernel_marks: int = 0  # kernel markers of syslog and journald, and uptime lines
+    # Kernel markers of syslog and journald, and uptime lines; counted up to `ENOUGH_KERNEL_MARKS`.
+    kernel_marks: int = 0
     first_at: AwareDatetime | None = None  # of the first line that has a time, in file order
     last_at: AwareDatetime | None = None
     candidates: tuple[RawLine, ...] = ()
@@ -59,7 +61,8 @@ class _Tally:
 
     def take(self, block: bytes) -> None:
         self.hours.take(block, self._keep(block, self.hours.lines))
-        self.marks += block.count(_KERNEL_MARK)
+        if self.marks < ENOUGH_KERNEL_MARKS:
+            self.marks += block.count(_KERNEL_MARK)
         if b"\0" in block:
             self.nul_bytes += block.count(0)
         if not block.isascii():
@@ -110,7 +113,7 @@ def scan(
         ),
         untimed=hours.untimed,
         uptime_only=hours.uptime_only,
-        kernel_marks=tally.marks + hours.kernel_marks,
+        kernel_marks=min(tally.marks + hours.kernel_marks, ENOUGH_KERNEL_MARKS),
         first_at=hours.first_at,
         last_at=hours.last_at,
         candidates=tuple(tally.candidates),

@@ -45,6 +45,7 @@ WORDS = (
     "lifecycle scripts",
     "loud-init v",
     "custom-action",
+    "not found in directory",
     # packages and rollouts
     " upgrade ",
     " install ",

@@ -27,6 +27,14 @@ def hide(text: str) -> str:
     return _TOKEN.sub(_move, _BLOCK.sub(_move, text))
 
 
+def lines(text: str) -> tuple[tuple[int, str], ...]:
+    """Return the lines that hold nothing but a token, with their numbers from 1."""
+    return tuple(
+        (text.count("\n", 0, match.start()) + 1, match[0].strip())
+        for match in _CONTROL_LINE.finditer(text)
+    )
+
+
 def show(text: str) -> str:
     """Return text with its hidden tokens as they were written."""
     return _HIDDEN.sub(lambda match: "".join(chr(ord(c) - _PRIVATE) for c in match[0]), text)

@@ -10,12 +10,24 @@ MASK = "[masked]"
 CUT = " …[cut]"
 _LOOKAHEAD = 4096  # read past the limit, so that a secret across it is still recognised
 
-# A cheap test for all of them: without one of these no pattern below can match.
+# A cheap test for all of them: without one of these, in lower case, no pattern below can match.
 _HINTS = (
-    *("akia", "asia", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
-    *("xox", "sk-", "eyj", "bearer", "basic ", "token", "secret", "passw", "pwd", "api"),
-    *("signature", "credential", "private key", "access_key", "accesskey", "auth", "npm_", "aiza"),
-    *("://", "license_key", "encryption_key"),
+    *(
+        "akia",
+        "asia",
+        "hf_",
+        "npm_",
+        "gh",
+        "_pat_",
+        "glpat-",
+        "xox",
+        "sk-",
+        "aiza",
+        "eyj",
+        "bearer",
+    ),
+    *("basic ", "token", "secret", "passw", "pwd", "key", "auth", "sig", "polic", "credential"),
+    "://",
 )
 _SECRETS = re.compile(
     r"""
@@ -30,8 +42,9 @@ _SECRETS = re.compile(
     | (?P<scheme>(?i:\b(?:bearer|basic)\ +))[A-Za-z0-9+/._~=-]{8,}
     | (?P<query>(?i:[?&](?:x-amz-(?:signature|credential|security-token)|signature|sig
         |awsaccesskeyid|key-pair-id|policy|token|access_token)=))[^&\s"'<>]+
-    | (?P<name>(?i:(?:[\w.-]*(?:secret|passwo?r?d|passwd|pwd|token|api_?key|access_?key|auth_?key
-        |private_?key|license_?key|encryption_?key|credentials?|authorization))
+    | (?P<name>(?<![\w.-])(?i:(?:[\w.-]{0,80}?(?:secret|passw(?:or)?d|pwd|token|api_?key
+        |access_?key|auth_?key|private_?key|license_?key|encryption_?key|credentials?
+        |authorization))
         ["']?\s*[=:]\s*))
       (?P<quote>["']?)(?!\[masked\]|(?i:bearer|basic)\ )[^\s"',;&}]{4,}(?P=quote)?
     | (?P<login>://[^\s/:@]{0,64}:)[^\s/@]{1,256}(?=@)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from gpuvet.model.network import WatchdogKind
 
 _TIMEOUT = re.compile(
-    r"Watchdog caught collective operation timeout: WorkNCCL\((?P<inner>[^)]*(?:\([^)]*\)[^)]*)*)\)"
+    r"Watchdog caught collective operation timeout: "
+    r"WorkNCCL\((?P<inner>[^()]{0,400}(?:\([^()]{0,40}\)[^()]{0,80}){0,8})\)"
     r"(?: ran for (?P<ran>\d{1,12}) milliseconds)?"
 )
 _STATE = re.compile(

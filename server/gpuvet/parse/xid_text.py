@@ -138,7 +138,7 @@ _SRAM = re.compile(
     r"|\bMMU\b|\bPCIE\b",
     re.IGNORECASE,
 )
-_UNIT = re.compile(r"\s*([^,()]{1,64}?)\s*, *Uncorrectable", re.IGNORECASE)
+_UNIT = re.compile(r" {0,8}([^,()\s][^,()]{0,63}?) {0,8}, {0,8}Uncorrectable", re.IGNORECASE)
 _ADDRESS = re.compile(r"\(?\b(0x[0-9a-fA-F]{1,16})\b")
 _PENDING = re.compile(
     r"already pending remapping|pending row remap|pending bank remap|pending LTS swap",
@@ -160,7 +160,7 @@ _TRAIN = re.compile(
     re.IGNORECASE,
 )
 _NVLINK5 = re.compile(
-    r"(?P<units>[A-Z][A-Z0-9_]*(?:/[A-Z0-9_]+)*),?\s+"
+    r"(?<![A-Za-z0-9_/])(?P<units>[A-Z][A-Z0-9_]*(?:/[A-Z0-9_]+)*),?\s+"
     r"(?P<severity>Fatal|Nonfatal|Non-fatal|Link[ _]Fatal)\s+"
     r"XC(?P<xc>\d)\s+i(?P<injected>\d+)\s+Link\s+(?P<link>-?\d{1,3})\s*\((?P<words>[^)]*)\)",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ from gpuvet.model.cause import Branch, BranchAssessment, BranchStatus, Label
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.report import IncidentReport
 from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.report.grouping import group_grounds, group_not_seen, timeline_rows
 from gpuvet.report.render import render
 from gpuvet.report.verdict import group_coverage, group_nodes
 
@@ -50,7 +51,9 @@ def _context(report: IncidentReport) -> dict[str, object]:
         "bars": {n.node: bar(n) for n in report.nodes},
         "decides": deciding_measurement(report, leading),
         "unread": [f for f in report.files if f.status != "read"],
-        "not_seen": report.not_seen,
+        "not_seen": group_not_seen(report.not_seen),
+        "timeline": timeline_rows(report.timeline),
+        "grounds_of": group_grounds,
     }
 
 

@@ -1,12 +1,14 @@
 """The verdict report as text and as Markdown: equal nodes grouped, grounds quoted."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpuvet.model.cluster import Orchestrator
-from gpuvet.model.report import CoverageRow, NotSeenRow, VerdictReport
+from gpuvet.model.report import CoverageRow, VerdictReport
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.report.actions import action
+from gpuvet.report.grouping import group_grounds, group_not_seen
 from gpuvet.report.render import render
 
 _STRONGEST_FIRST = (
@@ -51,7 +53,8 @@ def _context(report: VerdictReport) -> dict[str, object]:
         "groups": groups,
         "headline": headline(report.nodes),
         "coverage": group_coverage(report.coverage),
-        "not_seen": report.not_seen,
+        "not_seen": group_not_seen(report.not_seen),
+        "grounds_of": group_grounds,
         "rules": sorted(
             {(n.decided_by.rule, n.decided_by.source) for n in report.nodes if n.decided_by}
         ),
@@ -80,7 +83,7 @@ def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tup
         key = (
             (node.node,)
             if own
-            else (node.verdict, node.fault_class, node.decided_by, node.notes, len(node.grounds))
+            else (node.verdict, node.fault_class, node.decided_by, _alike(node.notes))
         )
         groups.setdefault(key, []).append(node)
     found = [
@@ -94,6 +97,17 @@ def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tup
     return tuple(sorted(found, key=lambda g: (_STRONGEST_FIRST.index(g.shown.verdict), g.nodes[0])))
 
 
+# What differs from node to node in notes that say the same: PCI ids, pids, instance ids, counts.
+_PARTICULARS = re.compile(
+    r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?\b|\bi-[0-9a-f]{8,17}\b"
+    r"|\b\d+ lines?\b|\bpid \d+"
+)
+
+
+def _alike(notes: Sequence[str]) -> frozenset[str]:
+    return frozenset(_PARTICULARS.sub("…", note) for note in notes)
+
+
 def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
     """Return sources that came to the same together, worst first."""
     groups: dict[tuple[object, ...], list[CoverageRow]] = {}
@@ -104,11 +118,6 @@ def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
         CoverageGroup(shown=members[0], nodes=tuple(m.node for m in members))
         for members in groups.values()
     )
-
-
-def not_seen_line(row: NotSeenRow) -> str:
-    """Return one absence as a sentence."""
-    return f"{row.what}: {row.reason}; {row.closes_with}"
 
 
 def coverage_markdown(report: VerdictReport) -> str:

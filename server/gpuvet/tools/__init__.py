@@ -1,7 +1,7 @@
 """The MCP tools: the list, how each is built, and where errors reach a model."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Protocol
 
@@ -10,12 +10,15 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
 from gpuvet.errors import UsageError
+from gpuvet.model.untyped import is_array, is_object
 from gpuvet.tools.account import Accessible, AccountTools
 from gpuvet.tools.calculators import CalculatorTools, Judge
 from gpuvet.tools.modes import ModeTools, Triage
 from gpuvet.tools.reply import ERROR_CHARACTERS
+from gpuvet.tools.spec import check_job_spec, simulate_log_monitors, suggest_log_monitors
 
 ToolFunction = Callable[..., CallToolResult]
+Json = dict[str, Any]
 
 
 class Source(Judge, Triage, Protocol):
@@ -40,6 +43,9 @@ def all_tools(source: Source, account: Accessible | None = None) -> list[Tool]:
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),
+        build_tool(check_job_spec, title="Check a job spec", open_world=False),
+        build_tool(simulate_log_monitors, title="Simulate log monitors", open_world=False),
+        build_tool(suggest_log_monitors, title="Suggest log monitors", open_world=False),
         *access,
     ]
 
@@ -72,47 +78,46 @@ def build_tool(function: ToolFunction, *, title: str, open_world: bool = True) -
     return tool
 
 
-def without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+def without_titles(schema: Mapping[str, Any]) -> Json:
     """Return a JSON Schema without the titles pydantic adds to every member."""
-
-    def clean(node: Any, *, is_properties: bool = False) -> Any:  # noqa: ANN401 (JSON is what it is)
-        if isinstance(node, dict):
-            return {
-                key: clean(
-                    value, is_properties=key in {"properties", "$defs"} and not is_properties
-                )
-                for key, value in node.items()
-                if is_properties or key != "title" or not isinstance(value, str)
-            }
-        return [clean(item) for item in node] if isinstance(node, list) else node
-
-    cleaned: dict[str, Any] = clean(schema)
-    return cleaned
+    return {
+        key: _untitled(key, value) for key, value in schema.items() if not _is_title(key, value)
+    }
 
 
-def with_nulls_left_out(schema: dict[str, Any]) -> dict[str, Any]:
+def _is_title(key: str, value: object) -> bool:
+    # A member that is itself named "title" has a schema, not a text.
+    return key == "title" and isinstance(value, str)
+
+
+def _untitled(key: str, value: object) -> object:
+    if is_array(value):
+        return [without_titles(v) if is_object(v) else v for v in value]
+    if not is_object(value):
+        return value
+    if key in {"properties", "$defs"}:
+        return {name: without_titles(v) if is_object(v) else v for name, v in value.items()}
+    return without_titles(value)
+
+
+def with_nulls_left_out(schema: Mapping[str, Any]) -> Json:
     """Return an output schema that asks for no nullable member: answers leave nulls out."""
-
-    def relax(node: Any) -> Any:  # noqa: ANN401 (JSON is what it is)
-        if isinstance(node, list):
-            return [relax(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        relaxed = {key: relax(value) for key, value in node.items()}
-        members = relaxed.get("properties")
-        if isinstance(members, dict) and "required" in relaxed:
-            relaxed["required"] = [
-                name for name in relaxed["required"] if not _is_nullable(members.get(name))
-            ]
-        return relaxed
-
-    relaxed: dict[str, Any] = relax(schema)
+    relaxed: Json = {key: _relaxed(value) for key, value in schema.items()}
+    members, required = relaxed.get("properties"), relaxed.get("required")
+    if is_object(members) and is_array(required):
+        relaxed["required"] = [n for n in required if not _is_nullable(members.get(str(n)))]
     return relaxed
 
 
-def _is_nullable(member: Any) -> bool:  # noqa: ANN401 (JSON is what it is)
-    choices = member.get("anyOf", ()) if isinstance(member, dict) else ()
-    return any(isinstance(c, dict) and c.get("type") == "null" for c in choices)
+def _relaxed(value: object) -> object:
+    if is_array(value):
+        return [_relaxed(item) for item in value]
+    return with_nulls_left_out(value) if is_object(value) else value
+
+
+def _is_nullable(member: object) -> bool:
+    choices = member.get("anyOf") if is_object(member) else None
+    return is_array(choices) and any(is_object(c) and c.get("type") == "null" for c in choices)
 
 
 def _tell_the_model(function: ToolFunction) -> ToolFunction:

@@ -35,7 +35,9 @@ from gpuvet.tools.reply import fit, limit_of, reply
 class VerdictPage(Value):
     """One page of node verdicts, the most urgent first."""
 
-    schema_: str = Field("gpuvet/verdict-page/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/verdict-page/1", validation_alias="schema", serialization_alias="schema"
+    )
     mode: str
     account: str | None = None
     region: str | None = None
@@ -54,7 +56,9 @@ class VerdictPage(Value):
 class CoveragePage(Value):
     """One page of log coverage, the least seen first."""
 
-    schema_: str = Field("gpuvet/coverage-page/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/coverage-page/1", validation_alias="schema", serialization_alias="schema"
+    )
     account: str | None = None
     region: str | None = None
     cluster: str | None = None
@@ -70,7 +74,9 @@ class CoveragePage(Value):
 class ExplanationPage(Value):
     """What codes or lines mean."""
 
-    schema_: str = Field("gpuvet/xid/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/xid/1", validation_alias="schema", serialization_alias="schema"
+    )
     explanations: tuple[XidExplanation, ...]
 
 

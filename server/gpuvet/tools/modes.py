@@ -53,7 +53,7 @@ class NodeRow(Value):
 
     node: str
     verdict: Verdict
-    fault_class: str = Field(alias="class")
+    fault_class: str = Field(validation_alias="class", serialization_alias="class")
     what: str
     pci: str | None = None
     at: AwareDatetime | None = None
@@ -65,7 +65,9 @@ class NodeRow(Value):
 class IncidentPage(Value):
     """One page of an incident report: the cause first, then nodes, most urgent first."""
 
-    schema_: str = Field("gpuvet/incident-page/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/incident-page/1", validation_alias="schema", serialization_alias="schema"
+    )
     mode: str
     headline: str
     branch: Branch | None = None
@@ -93,7 +95,9 @@ class IncidentPage(Value):
 class TimelinePage(Value):
     """One page of the timeline, in order."""
 
-    schema_: str = Field("gpuvet/timeline-page/1", alias="schema")
+    schema_: str = Field(
+        default="gpuvet/timeline-page/1", validation_alias="schema", serialization_alias="schema"
+    )
     window: ReportWindow
     events: tuple[TimelineEvent, ...]
     shown: int

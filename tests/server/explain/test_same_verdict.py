@@ -176,8 +176,8 @@ def test_a_line_alone_gets_the_verdict_its_node_gets(
         ),
         pytest.param(
             xid(154, "GPU recovery action cha"),
-            *(Verdict.MONITOR, Verdict.LEAVE_ALONE),
-            id="a 154 cut before its value asks a reader for the value and a node for nothing",
+            *(Verdict.MONITOR, Verdict.MONITOR),
+            id="a 154 cut before its value asks for the value and lets nothing be called clean",
         ),
     ],
 )

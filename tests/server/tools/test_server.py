@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def connected(case: Path = V01, era: Era = "auto") -> AsyncIterator[Client]:
+async def connected(case: Path = V01, era: Era = "auto") -> AsyncGenerator[Client]:
     async with Client(build_server(CaseJudge(case)), mode=era) as client:
         yield client
 
@@ -52,6 +52,9 @@ async def test_every_tool_is_read_only_titled_and_described(era: Era) -> None:
         "node_verdicts",
         "log_coverage",
         "explain_xid",
+        "check_job_spec",
+        "simulate_log_monitors",
+        "suggest_log_monitors",
     ]
     for tool in tools:
         assert tool.annotations is not None

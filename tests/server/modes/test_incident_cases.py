@@ -1,0 +1,167 @@
+"""Every incident case: mode, verdicts, branch, label, coverage, and what the text must say."""
+
+import json
+import re
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuvet.calculators.question import choose_mode
+from gpuvet.case import load_case
+from gpuvet.model.report import IncidentReport
+from gpuvet.model.verdict import Verdict
+from gpuvet.modes.incident import incident_report, inputs_of
+from gpuvet.modes.window import Asked
+from gpuvet.report.incident import incident_short
+
+CASES = Path(__file__).parents[2] / "cases"
+LATE = datetime(2027, 1, 1, tzinfo=UTC)
+
+FIELD = sorted(p for p in (CASES / "field").iterdir() if (p / "expected.json").is_file())
+SCENARIOS = sorted((CASES / "scenarios").glob("s*.json"))
+EVERY = [*FIELD, *SCENARIOS]
+
+_NEGATION = re.compile(
+    r"\b(no|not|never|don't|do not|doesn't|isn't|cannot|can't|rather than|instead of|without"
+    r"|nothing|ruled? out|avoid)\b",
+    re.IGNORECASE,
+)
+
+
+@cache
+def document_of(path: Path) -> dict[str, Any]:
+    text = (path / "expected.json" if path.is_dir() else path).read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def expected_of(path: Path) -> dict[str, Any]:
+    document = document_of(path)
+    expected: dict[str, Any] = document if path.is_dir() else document["expected"]
+    return expected
+
+
+@cache
+def answered(path: Path) -> IncidentReport:
+    case = load_case(path, question=document_of(path)["question"])
+    return incident_report(case, Asked(), clock=LATE)
+
+
+def of_mode(mode: str) -> list[Path]:
+    return [p for p in EVERY if expected_of(p)["mode"] == mode]
+
+
+INCIDENTS = of_mode("Incident")
+
+
+def claims(pattern: str, text: str) -> list[str]:
+    """Return what a text claims: matches without a negation before them in their sentence."""
+    found: list[str] = []
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        before = re.split(r"[.!?\n]", text[max(0, match.start() - 40) : match.start()])[-1]
+        if not _NEGATION.search(before):
+            found.append(match.group(0))
+    return found
+
+
+def test_the_shared_cases_are_all_here() -> None:
+    assert (len(FIELD), len(SCENARIOS), len(INCIDENTS)) == (12, 8, 15)
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda p: p.stem)
+def test_the_mode_is_chosen_by_rule(path: Path) -> None:
+    case = load_case(path, question=document_of(path)["question"])
+    stated = case.meta.mode
+    chosen = choose_mode(case.meta.question, inputs_of(case), stated=stated)
+    unaided = choose_mode(case.meta.question, inputs_of(case))
+    assert (chosen.mode, unaided.mode) == (expected_of(path)["mode"],) * 2
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda p: p.stem)
+def test_every_node_gets_its_verdict(path: Path) -> None:
+    expected = {n: w for n, w in expected_of(path)["verdicts"].items() if w != "NONE"}
+    wanted = {node: Verdict(word) for node, word in expected.items()}
+    assert {node: answered(path).verdicts.get(node) for node in wanted} == wanted
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_branch_and_label_are_those_of_the_case(path: Path) -> None:
+    expected, report = expected_of(path), answered(path)
+    branch = report.branch.value if report.branch else None
+    assert branch in (expected.get("accept_branches") or [expected["branch"]])
+    assert report.label.value == (expected["label"] or report.label.value)
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_every_branch_has_a_status_the_case_accepts(path: Path) -> None:
+    accepted = expected_of(path).get("branch_status") or {}
+    found = {row.branch.value: row.status.value for row in answered(path).branches}
+    assert {b: found[b] for b in accepted if found[b] not in accepted[b]} == {}
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in EVERY if isinstance(expected_of(p).get("coverage"), list)],
+    ids=lambda p: p.stem,
+)
+def test_coverage_is_that_of_the_case(path: Path) -> None:
+    rows = answered(path).coverage
+    for wanted in expected_of(path)["coverage"]:
+        if wanted["status"] == "NOT_APPLICABLE":
+            continue
+        accepted = wanted.get("accept") or [wanted["status"]]
+        fits = [
+            row
+            for row in rows
+            if row.node == wanted["node"]
+            and row.status.value in accepted
+            and wanted.get("stream") in {None, row.stream}
+            and wanted.get("gap_hours_count") in {None, sum(g.hours for g in row.gaps)}
+            and wanted.get("live_hours_count") in {None, row.hours_measured}
+            and wanted.get("hours_total") in {None, row.hours_asked}
+        ]
+        assert fits, wanted
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in INCIDENTS if "must_mention" in expected_of(p)], ids=lambda p: p.stem
+)
+@pytest.mark.parametrize("size", ["short", "full"])
+def test_the_text_says_what_must_be_said_and_claims_nothing_it_must_not(
+    path: Path, size: str
+) -> None:
+    expected, report = expected_of(path), answered(path)
+    text = incident_short(report, plain=True) if size == "short" else report.markdown
+    text = text.replace("\\", "")
+    missing = [
+        p for p in expected["must_mention"] if not re.search(p, text, re.IGNORECASE | re.DOTALL)
+    ]
+    assert missing == []
+    wrong = {p: found for p in expected["must_not_say"] if (found := claims(p, text))}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_the_short_answer_is_short_and_the_full_one_bounded(path: Path) -> None:
+    report = answered(path)
+    assert len(report.short.split()) <= 600
+    assert len(report.markdown) < 16_000
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_hardware_stands_in_a_headline_only_with_a_verdict_that_acts_on_it(path: Path) -> None:
+    report = answered(path)
+    acting = {Verdict.REPLACE, Verdict.REBOOT} & set(report.verdicts.values())
+    assert acting or not re.search(
+        r"hardware (error|fault|failure)", report.headline, re.IGNORECASE
+    )
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_reports_are_golden(path: Path, golden: Any) -> None:  # noqa: ANN401 (a fixture function)
+    golden(f"incident/{path.stem}.md", answered(path).markdown)
+    golden(f"incident/{path.stem}.short.md", answered(path).short)
