@@ -237,14 +237,8 @@ def test_a_question_reads_each_thing_once_and_knows_what_failed() -> None:
 
 
 def test_an_instance_the_user_names_is_judged_even_where_ec2_does_not_show_it() -> None:
-    from datetime import UTC, datetime
-
-    case = live_case(
-        account(),
-        Target(instances=(NODE,)),
-        now=datetime(2026, 5, 9, tzinfo=UTC),
-        region="us-west-2",
-    )
+    now = datetime(2026, 5, 9, tzinfo=UTC)
+    case = live_case(account(), Target(instances=(NODE,)), now=now)
     assert case.named == ((NODE, "the question"),)
 
 
@@ -257,9 +251,7 @@ def logs_account(stored: int, taken_in: Sequence[float]) -> RecordedAws:
     group = {"logGroupName": "g", "storedBytes": stored}
     result = {"Id": "bytes", "Values": list(taken_in), "StatusCode": "Complete"}
     return account(
-        call(
-            "logs:DescribeLogGroups", {"logGroups": [{"logGroupName": "g", "storedBytes": stored}]}
-        ),
+        call("logs:DescribeLogGroups", {"logGroups": [group]}),
         call("cloudwatch:GetMetricData", {"MetricDataResults": [result]}),
         call("logs:StartQuery", {"queryId": "q"}),
         call(
