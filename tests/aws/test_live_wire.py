@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import botocore.session
 import pytest
@@ -38,7 +39,7 @@ def reached_behind_the_back(services: list[str]) -> Iterator[tuple[str, str]]:
     """Yield what each operation came to on a client made from the door's own session."""
     core = Clients().session(Login())._session
     for service in services:
-        client = core.create_client(service, region_name="us-east-1", config=BARE)
+        client: Any = core.create_client(service, region_name="us-east-1", config=BARE)
         client._endpoint.http_session = RecordingSession()
         for name in client.meta.service_model.operation_names:
             operation = f"{service}:{name}"
@@ -124,7 +125,7 @@ def test_a_refusal_is_not_tried_again() -> None:
 
     core = botocore.session.get_session()
     core.get_component("event_emitter").register_first("before-send", refuse)
-    client = core.create_client("sagemaker", region_name="us-east-1")
+    client: Any = core.create_client("sagemaker", region_name="us-east-1")
     with pytest.raises(NotReadOnly):
         client.delete_cluster(ClusterName="train-a")
     assert seen == ["before-send.sagemaker.DeleteCluster"]

@@ -30,8 +30,9 @@ async def ask(tool: str, **arguments: object) -> CallToolResult:
 
 def structured(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
-    assert result.structured_content is not None
-    return result.structured_content
+    page: dict[str, Any] | None = result.structured_content
+    assert page is not None
+    return page
 
 
 def text_of(result: CallToolResult) -> str:
