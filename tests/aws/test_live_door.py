@@ -162,9 +162,9 @@ FAILURES: list[tuple[str, Exception, Expected]] = [
 
 def _id(failure: tuple[str, Exception, Status, Reason | None, int]) -> str:
     operation, error, *_ = failure
-    name = (
-        error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-    )
+    name = type(error).__name__
+    if isinstance(error, ClientError):
+        name = error.response.get("Error", {}).get("Code", name)
     return f"{operation} {name}"
 
 
@@ -290,7 +290,7 @@ def test_what_is_cut_short_is_partial_and_says_why(
 
 
 def test_events_stop_at_the_number_wanted_and_say_so() -> None:
-    page = {"events": [{}], "nextToken": "more"}
+    page: dict[str, Any] = {"events": [{}], "nextToken": "more"}
     answer = read("logs:FilterLogEvents", [page], limit=1)
     assert (answer.status, answer.reason, answer.pages) == (Status.PARTIAL, Reason.ROW_CAP, 1)
 
@@ -305,7 +305,8 @@ def test_times_come_in_utc_and_the_transport_stays_out() -> None:
     page = {"Events": [{"EventTime": there}], "ResponseMetadata": {"HTTPStatusCode": 200}}
     answer = read("cloudtrail:LookupEvents", [page])
     assert answer.value == ({"Events": [{"EventTime": NOW}]},)
-    assert answer.value[0]["Events"][0]["EventTime"].tzinfo is UTC
+    first: Any = next(iter(answer.value or ()))
+    assert first["Events"][0]["EventTime"].tzinfo is UTC
 
 
 def test_a_throttled_service_is_tried_again_and_answers() -> None:
@@ -448,7 +449,10 @@ def test_more_queries_than_slots_wait_for_one_to_end() -> None:
 def test_waits_are_spread_but_never_longer_than_the_standard_modes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def longest(_low: float, high: float) -> float:
+        return high
+
     time = StillTime()
-    monkeypatch.setattr("gpuvet.aws.live_calls.random.uniform", lambda _low, high: high)
+    monkeypatch.setattr("gpuvet.aws.live_calls.random.uniform", longest)
     read("events:ListRules", [refusal("Throttling")], time)
     assert time.waits == [1.0, 2.0, 4.0, 8.0, 16.0]

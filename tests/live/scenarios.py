@@ -63,6 +63,6 @@ def as_live(scenario: Mapping[str, Any], aws: AwsDoor) -> Case:
 
 def asked(scenario: Mapping[str, Any]) -> Asked:
     """Return the window of a scenario's request, as a caller would give it."""
-    window = scenario["request"].get("window") or {}
+    window: Mapping[str, Any] = scenario["request"].get("window") or {}
     failure = scenario["request"].get("failure_at")
     return Asked(since=window.get("start"), until=window.get("end"), failure_at=failure)

@@ -68,7 +68,9 @@ async def test_monitors_come_to_the_same_over_mcp(folder: Path) -> None:
     assert [(each["rule"], each["state"]) for each in page["rules"]] == [
         (each["rule"], each["state"]) for each in stream["expected"]
     ]
-    assert page.get("first_trip", {}).get("rule") == (stream["first_trip"] or {}).get("rule")
+    trip: dict[str, Any] = page.get("first_trip") or {}
+    expected: dict[str, Any] = stream["first_trip"] or {}
+    assert trip.get("rule") == expected.get("rule")
 
 
 def steps(count: int, *, hang_after: int | None = None) -> str:
