@@ -15,6 +15,7 @@ from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_en
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
+from gpuvet.model.case import GONE_STATES
 from gpuvet.model.cause import (
     Branch,
     BranchAssessment,
@@ -148,13 +149,16 @@ def _state_sentences(state: ClusterState) -> Iterator[str]:
 
 def _recovery_sentences(state: ClusterState) -> Iterator[str]:
     """Yield the three things a recovery answer says (mission R8)."""
-    yield f"node recovery: {state.recovery or 'not read'}; {state.recovery_does}"
-    yield f"the job goes on by itself only with: {state.resume_needs}"
+    told = state.recovery is None or state.recovery in state.recovery_does
+    yield f"node recovery: {'' if told else f'{state.recovery}; '}{state.recovery_does}"
+    yield state.resume_needs
 
 
 def _capabilities(case: Case, scope: Scope, gathered: Gathered) -> tuple[CapabilityRow, ...]:
     found = read_instances(case.aws, [n.node for n in scope.nodes])
-    attached = {row.node: row.efa_attached for row in found.value or ()}
+    attached = {
+        row.node: row.efa_attached for row in found.value or () if row.state not in GONE_STATES
+    }
     return capability_rows(scope.nodes, gathered.evidence, attached)
 
 
