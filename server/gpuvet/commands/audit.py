@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuvet.commands.common import Subparsers, add_times, clock
+from gpuvet.commands.common import Subparsers, add_live, add_times, clock
 from gpuvet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--case",
-        required=True,
         action="append",
         metavar="PATH",
         help="a folder, archive or file with logs and recorded replies; again for more clusters",
     )
     parser.add_argument("--question", metavar="TEXT", help="what is being asked, in your words")
+    add_live(parser)
     add_times(parser)
     parser.add_argument(
         "--format",
@@ -58,11 +58,15 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit one case or several and print the report."""
+    """Audit one case or several, or nodes of a live account, and print the report."""
     from gpuvet.case import load_case
     from gpuvet.modes.audit_fleet import audit_fleet
 
     now = clock()
+    if not args.case:
+        from gpuvet.commands.live import case_of
+
+        return answer(case_of(args), args, now)
 
     def read(path: str) -> "AuditReport":
         return _audited(load_case(Path(path), question=args.question), args, now)
