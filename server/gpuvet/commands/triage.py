@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from gpuvet.commands.common import Subparsers, add_case, add_live, add_times, clock
+from gpuvet.errors import UsageError
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -18,7 +19,10 @@ def add_parser(subparsers: Subparsers) -> None:
     add_live(parser)
     add_times(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.set_defaults(run=run)
@@ -38,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
         return incident.answer(case, args, clock())
     if choice.mode == "Audit":
         return audit.answer(case, args, clock())
+    if args.format == "html":
+        raise UsageError(f"there is no page of a {choice.mode} yet; leave --format html out")
     sys.stderr.write(
         f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
     )

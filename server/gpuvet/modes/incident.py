@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gpuvet.aws.network import read_instances
+from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
 from gpuvet.calculators.capability import capability_rows
@@ -43,6 +44,7 @@ from gpuvet.modes.gather_capacity import gather_capacity
 from gpuvet.modes.gather_change import gather_change
 from gpuvet.modes.gather_network import gather_network
 from gpuvet.modes.gather_storage import gather_storage
+from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences
 from gpuvet.modes.verdict import common_fields, not_seen_rows
@@ -209,6 +211,7 @@ def _report(
         confidence=confidence,
         confidence_basis=basis,
         nodes=tuple(verdicts),
+        hours=hour_grid(gathered.evidence, rules_of(case)) if gathered.evidence.nodes else None,
         branches=ranking.branches,
         timeline=merge_timeline(
             [*branches.timeline, *unread_entries(gathered.not_seen, resolved.window)],
