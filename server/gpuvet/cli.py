@@ -34,6 +34,8 @@ COMMANDS = (
     Command("triage", "gpuvet.commands.triage", "pick the mode from the question, and run it"),
     Command("verdict", "gpuvet.commands.verdict", "one verdict per node, with its grounds"),
     Command("incident", "gpuvet.commands.incident", "what failed, why, and what to do"),
+    Command("audit", "gpuvet.commands.audit", "can these logs be trusted, node by hour"),
+    Command("spec", "gpuvet.commands.spec", "check a HyperPodPyTorchJob and its log monitors"),
     Command("xid", "gpuvet.commands.xid", "explain an Xid, an SXid or a raw driver line"),
     Command("doctor", "gpuvet.commands.doctor", "what the credentials and the account let us see"),
     Command("iam-policy", "gpuvet.commands.iam_policy", "print the IAM policy that reading takes"),

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from gpuvet.aws.iam_policy import policy_text
 from gpuvet.case.schemas import SCHEMAS, schema_text
+from gpuvet.checks.spec_pages import spec_checks_page
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
 from gpuvet.model.access import AccessReport
 from gpuvet.model.report import IncidentReport, VerdictReport
@@ -41,6 +42,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("xids.md", xids_page),
     PageMaker("sxids.md", sxids_page),
     PageMaker("nvlink5.md", nvlink5_page),
+    PageMaker("spec-checks.md", spec_checks_page),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
     PageMaker("schemas/incident.json", schema(IncidentReport)),
     PageMaker("schemas/access.json", schema(AccessReport)),

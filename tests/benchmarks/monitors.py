@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "server"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "server"), str(ROOT / "tests")]
 
 from benchmarks.measure import say  # noqa: E402  (as above)
 from gpuvet.simulate.guard import run_rules  # noqa: E402  (after the package is on the path)

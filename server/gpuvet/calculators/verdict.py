@@ -40,6 +40,18 @@ _AGENT = frozenset({Source.HMA, Source.DCGM})
 
 def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
     """Return the verdict of every node, in the order of the evidence."""
+    views = view_nodes(evidence)
+    shared = look_across(views)
+    found = [_findings(view, shared) for view in views]
+    faults = spreading_faults({v.node.node: f for v, f in zip(views, found, strict=True)})
+    return tuple(
+        _conclude(view, as_of_now(view, echoes(view, own, faults)), shared)
+        for view, own in zip(views, found, strict=True)
+    )
+
+
+def view_nodes(evidence: ClusterEvidence) -> tuple[NodeView, ...]:
+    """Return every node as the rules read it, in the order of the evidence."""
     incident = Incident(
         orchestrator=evidence.orchestrator,
         window=evidence.window,
@@ -49,14 +61,7 @@ def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
         failure_measured=evidence.failure_measured,
         driver_changed_at=evidence.driver_changed_at,
     )
-    views = [view_node(node, incident) for node in evidence.nodes]
-    shared = look_across(views)
-    found = [_findings(view, shared) for view in views]
-    faults = spreading_faults({v.node.node: f for v, f in zip(views, found, strict=True)})
-    return tuple(
-        _conclude(view, as_of_now(view, echoes(view, own, faults)), shared)
-        for view, own in zip(views, found, strict=True)
-    )
+    return tuple(view_node(node, incident) for node in evidence.nodes)
 
 
 def view_node(node: NodeEvidence, incident: Incident) -> NodeView:

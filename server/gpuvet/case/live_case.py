@@ -11,6 +11,7 @@ from gpuvet.aws.narrowed import NarrowedAws
 from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.case.case import Case
 from gpuvet.model.case import CaseForm, CaseMeta
+from gpuvet.model.evidence import Status
 from gpuvet.model.target import Target
 
 
@@ -38,10 +39,13 @@ def live_case(
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
     """
-    # What a name means is looked up beside the question: that one kind of cluster may not be
-    # listed is no gap in the evidence about another.
-    found = find_target(Ledger(door), target, region)
-    ledger = Ledger(door)
+    lookup, ledger = Ledger(door), Ledger(door)
+    found = find_target(lookup, target, region)
+    for answer in lookup.incomplete():
+        # That no other kind of cluster has this name is an answer; that it could not be asked is
+        # a gap: the name might mean two.
+        if answer.status is not Status.NOT_FOUND:
+            ledger.note(answer)
     aws = NarrowedAws(ScanBudget(ledger, max_scan_gb), found)
     meta = CaseMeta(
         id=found.name or "live",

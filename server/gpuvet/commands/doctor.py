@@ -24,13 +24,13 @@ def run(args: argparse.Namespace) -> int:
     from gpuvet.aws.live_account import LiveAccounts
     from gpuvet.commands.live import login_of
     from gpuvet.modes.access import account_access
-    from gpuvet.report.words import plain
+    from gpuvet.report.access import access_text
 
     report = account_access(LiveAccounts(login_of(args)))
     if args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2, exclude={"markdown"}))
         sys.stdout.write("\n")
     else:
-        text = report.markdown
-        sys.stdout.write(text if args.format == "markdown" else plain(text))
+        is_page = args.format == "markdown"
+        sys.stdout.write(report.markdown if is_page else access_text(report))
     return 0 if report.is_whole else 3

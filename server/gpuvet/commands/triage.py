@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from gpuvet.commands.common import Subparsers, add_case, add_live, add_times, clock
+from gpuvet.errors import UsageError
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -18,7 +19,10 @@ def add_parser(subparsers: Subparsers) -> None:
     add_live(parser)
     add_times(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.set_defaults(run=run)
@@ -27,7 +31,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Choose, say so, and answer; a mode that does not exist yet is named."""
     from gpuvet.calculators.question import choose_mode
-    from gpuvet.commands import incident, verdict
+    from gpuvet.commands import audit, incident, verdict
     from gpuvet.commands.live import case_of
     from gpuvet.modes.incident import inputs_of
 
@@ -36,6 +40,10 @@ def run(args: argparse.Namespace) -> int:
     sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
     if choice.mode == "Incident":
         return incident.answer(case, args, clock())
+    if choice.mode == "Audit":
+        return audit.answer(case, args, clock())
+    if args.format == "html":
+        raise UsageError(f"there is no page of a {choice.mode} yet; leave --format html out")
     sys.stderr.write(
         f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
     )

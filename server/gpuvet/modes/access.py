@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from gpuvet import __version__
 from gpuvet.aws.budget import Budget
 from gpuvet.aws.closing import closes_with, reason_of
 from gpuvet.aws.door import AwsDoor, Page
@@ -258,8 +259,8 @@ def _cluster_groups(door: AwsDoor, first: Answers) -> list[str]:
 
 
 def _versions() -> dict[str, str]:
-    names = ("gpuvet", "boto3", "botocore", "mcp", "pydantic")
-    found = {"python": platform.python_version()}
+    names = ("boto3", "botocore", "mcp", "pydantic")
+    found = {"gpuvet": __version__, "python": platform.python_version()}
     for name in names:
         try:
             found[name] = version(name)

@@ -36,6 +36,7 @@ class Gathered:
     counts: LineCounts
     nodes: tuple[CaseNode, ...]
     services: ServiceLog
+    logs: Logs
     not_judged: tuple[NodeEvidence, ...] = ()  # without accelerators: covered, never judged
     notes: tuple[str, ...] = ()
 
@@ -68,6 +69,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         counts=logs.lines,
         nodes=tuple(n for n, _ in judged),
         services=services,
+        logs=logs,
         not_judged=tuple(e for n, e in found if not _may_have_gpus(n, logs)),
     )
 

@@ -15,6 +15,7 @@ from gpuvet.tools.account import Accessible, AccountTools
 from gpuvet.tools.calculators import CalculatorTools, Judge
 from gpuvet.tools.modes import ModeTools, Triage
 from gpuvet.tools.reply import ERROR_CHARACTERS
+from gpuvet.tools.spec import check_job_spec, simulate_log_monitors, suggest_log_monitors
 
 ToolFunction = Callable[..., CallToolResult]
 Json = dict[str, Any]
@@ -42,6 +43,9 @@ def all_tools(source: Source, account: Accessible | None = None) -> list[Tool]:
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),
+        build_tool(check_job_spec, title="Check a job spec", open_world=False),
+        build_tool(simulate_log_monitors, title="Simulate log monitors", open_world=False),
+        build_tool(suggest_log_monitors, title="Suggest log monitors", open_world=False),
         *access,
     ]
 
