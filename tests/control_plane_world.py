@@ -78,7 +78,8 @@ def block(**values: object) -> Reservation:
         "total": len(NODES),
         "available": 0,
     }
-    return Reservation(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return Reservation(**merged)
 
 
 def instance(name: str, **values: object) -> Instance:
@@ -91,7 +92,8 @@ def instance(name: str, **values: object) -> Instance:
         "lifecycle": "capacity-block",
         "zone": "us-west-2a",
     }
-    return Instance(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return Instance(**merged)
 
 
 def ended(name: str, when: datetime, *, by_service: bool = True) -> Instance:
@@ -103,7 +105,8 @@ def ended(name: str, when: datetime, *, by_service: bool = True) -> Instance:
 def node(name: str, **values: object) -> JobNode:
     """Return a node of the job."""
     base: dict[str, Any] = {"node": name, "instance_type": "p5.48xlarge"}
-    return JobNode(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return JobNode(**merged)
 
 
 def trail(*changes: Change, missed: Sequence[Any] = ()) -> Trail:
@@ -121,7 +124,8 @@ def call(name: str, when: datetime, kind: ChangeKind, **values: object) -> Chang
         "by_arn": "arn:aws:sts::111122223333:assumed-role/Ops/dana",
         "event_id": f"{name}-{when:%H%M%S}",
     }
-    return Change(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return Change(**merged)
 
 
 def capacity(**values: object) -> CapacityEvidence:
@@ -143,7 +147,8 @@ def capacity(**values: object) -> CapacityEvidence:
         "services_read": read(),
         "trail": trail(),
     }
-    return CapacityEvidence(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return CapacityEvidence(**merged)
 
 
 def change(**values: object) -> ChangeEvidence:
@@ -157,7 +162,8 @@ def change(**values: object) -> ChangeEvidence:
         "cluster_name": "train-a",
         "cluster": one(cluster()),
     }
-    return ChangeEvidence(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return ChangeEvidence(**merged)
 
 
 def cluster(*groups: GroupState, **values: object) -> HyperPodCluster:
@@ -170,7 +176,8 @@ def cluster(*groups: GroupState, **values: object) -> HyperPodCluster:
         "subnets": ("subnet-0aaaabbbbccccdddd",),
         "security_groups": ("sg-0aaaabbbbccccdddd",),
     }
-    return HyperPodCluster(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return HyperPodCluster(**merged)
 
 
 def group(**values: object) -> GroupState:
@@ -181,7 +188,8 @@ def group(**values: object) -> GroupState:
         "current": 3,
         "target": 3,
     }
-    return GroupState(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return GroupState(**merged)
 
 
 def line(event: ServiceEvent, when: datetime | None = T0, **values: object) -> ServiceRecord:
@@ -194,4 +202,5 @@ def line(event: ServiceEvent, when: datetime | None = T0, **values: object) -> S
         "at": when,
         "event": event,
     }
-    return ServiceRecord(**{**base, **values})
+    merged: dict[str, Any] = {**base, **values}
+    return ServiceRecord(**merged)

@@ -8,7 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-EXAMPLE_ACCOUNTS = {"111122223333", "123456789012", "012345678901", "000000000000"}
+# The last but one stands in shared journals: an account of somebody else, invented, to be found.
+EXAMPLE_ACCOUNTS = {
+    *("111122223333", "123456789012", "012345678901"),
+    *("444455556666", "000000000000"),
+}
 ACCOUNT_IN_ARN = re.compile(r"arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:(\d{12}):")
 ACCOUNT_NAMED = re.compile(
     r"(?i)(?:account(?:_?id)?|OwnerId|recipientAccountId)[\"']?\s*[:=]\s*[\"']?(\d{12})\b"

@@ -1,4 +1,4 @@
-"""Runs one benchmark or all: `python -m tests.benchmarks [scan|lines|cold|serve|incident] [options]`.
+"""Runs one benchmark or all: `python -m tests.benchmarks [NAME] [options]`.
 
 Run from the root of a checkout. Every benchmark interleaves its runs with those of its baseline
 and prints the median of each, its spread, and their ratio. Big inputs are made in a temporary
@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "server"))
+sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
-from tests.benchmarks import cold, incident, lines, scan, serve  # noqa: E402 - after the package is on the path
+# The path is set only now.
+from benchmarks import cold, incident, lines, scan, serve, verdicts  # noqa: E402
 
 
 def main() -> int:
@@ -21,7 +22,7 @@ def main() -> int:
     parser.add_argument(
         "name",
         nargs="?",
-        choices=("scan", "lines", "cold", "serve", "incident", "all"),
+        choices=("scan", "lines", "cold", "serve", "incident", "verdicts", "all"),
         default="all",
     )
     parser.add_argument("--gigabytes", type=float, default=0.25, help="size of the scanned log")
@@ -38,6 +39,8 @@ def main() -> int:
         serve.run(runs=options.runs)
     if options.name in {"incident", "all"}:
         incident.run(runs=options.runs)
+    if options.name in {"verdicts", "all"}:
+        verdicts.run(runs=options.runs)
     return 0
 
 

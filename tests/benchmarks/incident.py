@@ -5,12 +5,13 @@ the demo: one node loses a GPU, all others echo it with Xid 43 and 45, every eig
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.measure import say
+from benchmarks.measure import say
 
 SIZES = (64, 512, 4096)
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,8 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def case_of(nodes: int) -> dict[str, object]:
     """Return a case of many nodes in the form of one JSON document."""
     lost = [
-        "Mar  2 10:04:11 {host} kernel: NVRM: Xid (PCI:0000:64:00): 79, pid='<unknown>', "
-        "name=<unknown>, GPU has fallen off the bus.",
+        (
+            "Mar  2 10:04:11 {host} kernel: NVRM: Xid (PCI:0000:64:00): 79, pid='<unknown>', "
+            "name=<unknown>, GPU has fallen off the bus."
+        ),
     ]
     echo = [
         f"Mar  2 10:04:{14 + k % 40:02d} {{host}} kernel: NVRM: Xid (PCI:0000:{bus}:00): 45, "
@@ -74,9 +77,10 @@ from pathlib import Path
 from gpuvet.case import load_case
 from gpuvet.modes.incident import incident_report
 from gpuvet.modes.window import Asked
-from tests.benchmarks.measure import peak_rss_mib
+from benchmarks.measure import peak_rss_mib
 start = time.perf_counter()
-report = incident_report(load_case(Path(sys.argv[1])), Asked(), clock=datetime(2027, 1, 1, tzinfo=UTC))
+clock = datetime(2027, 1, 1, tzinfo=UTC)
+report = incident_report(load_case(Path(sys.argv[1])), Asked(), clock=clock)
 text = report.model_dump_json(by_alias=True)
 print(json.dumps({
     "seconds": time.perf_counter() - start, "rss": peak_rss_mib(),
@@ -87,9 +91,7 @@ print(json.dumps({
 
 def run(*, runs: int) -> None:
     """Measure and print."""
-    say(
-        f"{'nodes':>6} {'seconds':>9} {'ms a node':>10} {'MiB':>7} {'JSON kB':>9} {'Markdown':>9} words"
-    )
+    say(" nodes   seconds  ms a node     MiB   JSON kB  Markdown words")
     with tempfile.TemporaryDirectory() as folder:
         for nodes in SIZES:
             path = Path(folder) / f"{nodes}.json"
@@ -109,7 +111,7 @@ def _one(path: Path) -> dict[str, float]:
         check=True,
         capture_output=True,
         cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT / 'server'}:{ROOT}", "PATH": ""},
+        env={"PYTHONPATH": os.pathsep.join(str(ROOT / f) for f in ("server", "tests"))},
     )
     found: dict[str, float] = json.loads(done.stdout)
     return found

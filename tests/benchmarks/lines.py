@@ -4,8 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from tests.benchmarks.measure import interleaved, report, say
-
+from benchmarks.measure import interleaved, report, say
 from gpuvet.parse.kernel_log import parse_lines
 
 REFERENCE = datetime(2026, 5, 1, tzinfo=UTC)

@@ -5,6 +5,7 @@ plain `re.match` loop over the same lines and patterns in a process of its own.
 """
 
 import argparse
+import compileall
 import json
 import os
 import statistics
@@ -17,10 +18,9 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "server"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "server"), str(ROOT / "tests")]
 
-from tests.benchmarks.measure import say  # noqa: E402  (as above)
-
+from benchmarks.measure import say  # noqa: E402  (as above)
 from gpuvet.simulate.guard import run_rules  # noqa: E402  (after the package is on the path)
 from gpuvet.simulate.rule import RuleSpec  # noqa: E402  (as above)
 
@@ -133,6 +133,7 @@ def _peak_mib(path: Path) -> float:
 def cold(runs: int) -> None:
     """Measure a cold `gpuvet spec check` against importing pydantic and the YAML reader."""
     spec = next((ROOT / "tests/cases/job_specs").glob("c01*.yaml"))
+    compileall.compile_dir(ROOT / "server", quiet=1)  # as installers do
     ours = (
         "import argparse, sys; from gpuvet.commands import spec; p = argparse.ArgumentParser(); "
         "spec.add_parser(p.add_subparsers()); a = p.parse_args(['spec', 'check', sys.argv[1]]); "
@@ -163,7 +164,7 @@ def _fresh(code: str, argument: str) -> None:
 
 def proposals(count: int) -> None:
     """Propose monitors for generated logs; each has to pass, stay quiet and catch its faults."""
-    from tests.training_logs import FAULTS, training_log  # noqa: PLC0415  (as above)
+    from training_logs import FAULTS, training_log  # noqa: PLC0415  (as above)
 
     from gpuvet.model.check import Severity  # noqa: PLC0415  (only this part needs them)
     from gpuvet.modes.spec import check_text  # noqa: PLC0415  (as above)

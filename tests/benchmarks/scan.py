@@ -8,8 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.benchmarks.measure import interleaved, peak_rss_mib, report, say
-
+from benchmarks.measure import interleaved, peak_rss_mib, report, say
 from gpuvet.parse.scan import scan
 
 REFERENCE = datetime(2026, 3, 20, tzinfo=UTC)

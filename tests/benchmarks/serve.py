@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.benchmarks.measure import say
+from benchmarks.measure import say
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "server" / "gpuvet" / "demo_case"

@@ -57,6 +57,12 @@ def _not_supported(answer: Envelope[Any], operation: str) -> str:
     return f"{operation} does not apply to this resource"
 
 
+def _unreachable(answer: Envelope[Any], operation: str) -> str:
+    if answer.error_code is None or answer.error_code.endswith("Error"):
+        return f"a network path to the endpoint of {answer.service}, then {operation}"
+    return f"{operation} again; the service failed by itself ({answer.error_code})"
+
+
 _CLOSING: Mapping[Reason | None, Callable[[Envelope[Any], str], str]] = {
     Reason.DENIED: _denied,
     Reason.EXPIRED: lambda _, op: f"new credentials (sign in again), then {op}",
@@ -64,7 +70,7 @@ _CLOSING: Mapping[Reason | None, Callable[[Envelope[Any], str], str]] = {
     Reason.TIMED_OUT: lambda _, op: f"{op} again, over a narrower window if it is a query",
     Reason.NOT_SUBSCRIBED: lambda _, op: f"{op} under a support plan that has it: {HEALTH_PLANS}",
     Reason.NOT_SUPPORTED: _not_supported,
-    Reason.UNREACHABLE: lambda _, op: f"a network path to the service's endpoint, then {op}",
+    Reason.UNREACHABLE: _unreachable,
     Reason.ROW_CAP: lambda _, op: f"{op} over a narrower window: it returned as many as it may",
     Reason.PAGE_CAP: lambda _, op: f"{op} with a narrower filter: there are more pages",
     Reason.BUDGET: lambda answer, op: (

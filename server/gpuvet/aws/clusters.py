@@ -15,8 +15,6 @@ CLUSTER_TAG = "parallelcluster:cluster-name"
 _ARN = re.compile(
     r"arn:aws[a-z-]*:(?P<service>sagemaker|eks):(?P<region>[a-z0-9-]+):\d{12}:cluster/(?P<name>.+)"
 )
-# EC2 takes at most this many values in one filter.
-MOST_INSTANCES = 200
 
 Filters = tuple[Mapping[str, Any], ...]
 
@@ -57,10 +55,7 @@ def find_target(door: AwsDoor, target: Target, region: str | None = None) -> Fou
     if target.tag is not None:
         key, value = target.tag
         return _tagged(door, ({"Name": f"tag:{key}", "Values": [value]},), ())
-    raise UsageError(
-        "nothing says which nodes: give --cluster NAME or ARN, --instances i-…,i-…, --tag K=V, "
-        "or --case PATH"
-    )
+    raise UsageError("nothing says which nodes: name a cluster, instances or a tag")
 
 
 def _cluster(door: AwsDoor, wanted: str, region: str | None) -> Found:
@@ -128,9 +123,20 @@ def _eks(door: AwsDoor, name: str, troubles: list[str]) -> Iterator[_Match]:
 def _parallelcluster(door: AwsDoor, name: str, troubles: list[str]) -> Iterator[_Match]:
     filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [name]}]
     answer = door.read("ec2:DescribeInstances", {"Filters": filters})
-    if any(objects_at(page, "Reservations") for page in _pages(answer, troubles)):
+    rows = [row for page in _pages(answer, troubles) for row in _instances(page)]
+    if any(_cluster_tag(row) == name for row in rows):
         found = Found(name, Orchestrator.PARALLELCLUSTER, (name,))
         yield _Match("ParallelCluster", f"{CLUSTER_TAG}={name}", found)
+
+
+def _instances(page: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for reservation in objects_at(page, "Reservations"):
+        yield from objects_at(reservation, "Instances")
+
+
+def _cluster_tag(row: Mapping[str, Any]) -> str | None:
+    tags = (tag for tag in objects_at(row, "Tags") if tag.get("Key") == CLUSTER_TAG)
+    return next((text_at(tag, "Value") for tag in tags), None)
 
 
 def _pages(answer: Envelope[Any], troubles: list[str]) -> tuple[Mapping[str, Any], ...]:
@@ -142,15 +148,8 @@ def _pages(answer: Envelope[Any], troubles: list[str]) -> tuple[Mapping[str, Any
 def _tagged(door: AwsDoor, filters: Filters, instances: tuple[str, ...]) -> Found:
     """Return instances found by a filter; those of one ParallelCluster have its name and logs."""
     answer = door.read("ec2:DescribeInstances", {"Filters": list(filters)})
-    reservations = [r for page in answer.value or () for r in objects_at(page, "Reservations")]
-    rows = [row for one in reservations for row in objects_at(one, "Instances")]
-    tags = {
-        text_at(tag, "Value")
-        for row in rows
-        for tag in objects_at(row, "Tags")
-        if tag.get("Key") == CLUSTER_TAG
-    }
-    clusters = tuple(sorted(name for name in tags if name))
+    rows = [row for page in answer.value or () for row in _instances(page)]
+    clusters = tuple(sorted({name for row in rows if (name := _cluster_tag(row))}))
     if answer.status.is_complete and not rows and not instances:
         raise UsageError(f"no instance in this account and region matches {_words(filters)}")
     kind = Orchestrator.PARALLELCLUSTER if len(clusters) == 1 else Orchestrator.UNKNOWN

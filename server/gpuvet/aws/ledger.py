@@ -25,6 +25,7 @@ class Ledger:
     def __init__(self, door: AwsDoor) -> None:
         self._door = door
         self._answers: dict[_Key, Envelope[tuple[Page, ...]]] = {}
+        self._noted: list[Envelope[tuple[Page, ...]]] = []
         self._locks: dict[_Key, Lock] = {}
         self._lock = Lock()
 
@@ -40,8 +41,13 @@ class Ledger:
                 self._answers[key] = self._door.read(operation, params, region=region)
             return self._answers[key]
 
+    def note(self, answer: Envelope[tuple[Page, ...]]) -> None:
+        """Add a reading that was refused before it came here."""
+        with self._lock:
+            self._noted.append(answer)
+
     def incomplete(self) -> tuple[Envelope[tuple[Page, ...]], ...]:
         """Return every reading so far that is neither OK nor OK_EMPTY, in the order asked."""
         with self._lock:
-            known = list(self._answers.values())
+            known = [*self._answers.values(), *self._noted]
         return tuple(answer for answer in known if not answer.status.is_complete)

@@ -47,19 +47,24 @@ class Caller:
         self._budget = budget
         self._clock = clock
         self._quiet_until: dict[str, float] = {}  # by service: throttled, nobody asks before
+        self._given_up: set[str] = set()  # operations that failed whatever was tried
 
     @property
     def budget(self) -> Budget:
         """What the question may still use."""
         return self._budget
 
-    def ask(self, service: str, call: Callable[[], Page]) -> Page | Failure:
+    def ask(self, operation: str, call: Callable[[], Page]) -> Page | Failure:
         """Return the reply of one request, or what its failure means.
 
+        An operation that failed in all its attempts has one each time it is asked again: a
+        service that is down would else use up what the question may spend.
+
         Args:
-            service: boto3's client name; a throttled one is left alone for a while.
+            operation: `service:Operation`; a throttled service is left alone for a while.
             call: The request.
         """
+        service = operation.partition(":")[0]
         attempt = 0
         while True:
             if not self._wait_for(service) or not self._budget.spend():
@@ -68,7 +73,9 @@ class Caller:
             if not isinstance(answer, Failure) or not answer.meaning.is_retried:
                 return answer
             attempt += 1
-            if attempt >= _attempts(answer.meaning) or not self._back_off(service, attempt):
+            most = 1 if operation in self._given_up else _attempts(answer.meaning)
+            if attempt >= most or not self._back_off(service, attempt):
+                self._given_up.add(operation)
                 return answer
 
     def shortage(self) -> Failure:

@@ -18,6 +18,7 @@ _QUOTA_WAITS = (2.0, 4.0, 8.0, 15.0, 15.0, 15.0, 15.0, 15.0)
 _LOOKS = (0.25, 0.5, 1.0, 2.0, 3.0)
 _RUNNING = frozenset({"Scheduled", "Running", "Unknown"})
 _FULL = "LimitExceededException"
+_START, _RESULTS = "logs:StartQuery", "logs:GetQueryResults"
 
 Ask = Callable[[Mapping[str, Any]], Page]
 
@@ -41,14 +42,14 @@ class Queries:
         if has_slot:
             with self._lock:
                 self._running.add(str(answer.get("queryId")))
-        return read_pages("logs:StartQuery", params, lambda _: answer, rows=())
+        return read_pages(_START, params, lambda _: answer, rows=())
 
     def _started(self, caller: Caller, start: Ask, params: Mapping[str, Any]) -> Page | Failure:
-        answer = caller.ask("logs", lambda: start(params))
+        answer = caller.ask(_START, lambda: start(params))
         for wait in _QUOTA_WAITS:
             if not isinstance(answer, Failure) or answer.code != _FULL or not caller.pause(wait):
                 return answer
-            answer = caller.ask("logs", lambda: start(params))
+            answer = caller.ask(_START, lambda: start(params))
         return answer
 
     def results(self, caller: Caller, look: Ask, stop: Ask, params: Mapping[str, Any]) -> Outcome:
@@ -60,7 +61,7 @@ class Queries:
         query = str(params.get("queryId"))
         try:
             outcome = read_pages(
-                "logs:GetQueryResults",
+                _RESULTS,
                 params,
                 lambda sent: self._ended(caller, look, sent),
                 rows=("results",),
@@ -75,7 +76,7 @@ class Queries:
     def _ended(caller: Caller, look: Ask, sent: Mapping[str, Any]) -> Page | Failure:
         looks = 0
         while True:
-            answer = caller.ask("logs", lambda: look(sent))
+            answer = caller.ask(_RESULTS, lambda: look(sent))
             if isinstance(answer, Failure) or answer.get("status") not in _RUNNING:
                 return answer
             if not caller.pause(_LOOKS[min(looks, len(_LOOKS) - 1)]):

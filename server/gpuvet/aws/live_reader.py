@@ -13,6 +13,7 @@ from gpuvet.aws.live_pages import Outcome, failed, read_pages
 from gpuvet.aws.live_queries import Queries
 from gpuvet.aws.login import Login
 from gpuvet.aws.reads import Read, read_of
+from gpuvet.aws.statuses import NO_CONNECTION
 
 _STOP = read_of("logs:StopQuery")
 
@@ -37,12 +38,21 @@ class Reader:
         self._queries = queries
         self._max_pages = max_pages
         self._ended: dict[str, Outcome] = {}  # by region: credentials that no longer work
+        self._dead: dict[tuple[str, str], Outcome] = {}  # by service and region: no endpoint
 
     def read(self, row: Read, params: Mapping[str, Any], region: str) -> Outcome:
-        """Return what one read came to; credentials that ended are not tried again."""
-        if region in self._ended:
-            return self._ended[region]
+        """Return what one read came to.
+
+        Credentials that ended, and a service no connection leads to, are not tried again: each
+        try would take its time-out from what the question may use.
+        """
+        known = self._ended.get(region) or self._dead.get((row.service, region))
+        if known is not None:
+            return known
         outcome = self._made(row, params, region)
+        if outcome.code in NO_CONNECTION:
+            note = f"not asked: {row.service} in {region} did not answer before ({outcome.code})"
+            self._dead[(row.service, region)] = outcome._replace(pages=(), notes=(note,))
         if outcome.ends_gathering:
             at = self._clock.now().strftime("%H:%M:%SZ")
             note = f"not asked: the credentials were refused at {at} ({outcome.code})"
@@ -63,7 +73,7 @@ class Reader:
             return self._queries.results(caller, send, self._sender(_STOP, region), params)
 
         def ask(sent: Mapping[str, Any]) -> Page | Failure:
-            return caller.ask(row.service, lambda: send(sent))
+            return caller.ask(row.operation, lambda: send(sent))
 
         return read_pages(row.operation, params, ask, rows=row.rows, max_pages=self._max_pages)
 

@@ -105,6 +105,11 @@ MEANINGS = {
     "NoRegionError": Meaning(Status.UNVERIFIED, Reason.UNREACHABLE),
 }
 
+# No connection came about; a read time-out or a 5xx is one request's own.
+NO_CONNECTION = frozenset(
+    {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
+)
+
 # ListClusterEvents and DescribeClusterEvent answer so on clusters without that mode.
 _MODE_GATE = "only supported for cluster with NodeProvisioningMode set to Continuous"
 

@@ -58,7 +58,9 @@ class BlockEnd:
     @property
     def proven(self) -> tuple[str, ...]:
         """Return the nodes whose end the block is shown to be the cause of."""
-        good = {Proof.WARNING, Proof.RECORD} | (set() if self.is_strict else {Proof.SCHEDULE})
+        good = {Proof.WARNING, Proof.RECORD}
+        if not self.is_strict:
+            good.add(Proof.SCHEDULE)
         return tuple(e.node for e in self.endings if self.proofs[e.node] in good)
 
     @property

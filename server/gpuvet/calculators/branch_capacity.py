@@ -265,6 +265,8 @@ def _unseen(
     is_hyperpod = evidence.orchestrator.is_hyperpod
     if is_hyperpod:
         yield from not_read(evidence.cluster, "the cluster's counts and groups", "describe it")
+        if not evidence.nodes:
+            yield from not_read(evidence.hyperpod_nodes, "the cluster's nodes", "list them")
         if evidence.plan_names:
             yield from not_read(evidence.plans, "training plans", "describe the group's plan")
         yield from not_read(evidence.events, "HyperPod cluster events", "list them")

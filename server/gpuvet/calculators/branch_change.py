@@ -14,12 +14,12 @@ from gpuvet.calculators.change_evidence import (
     is_strong,
     own_changes,
 )
+from gpuvet.calculators.change_rollouts import rollout_signals
 from gpuvet.calculators.change_versions import (
     driver_changes,
     kernel_signals,
     mismatches,
     package_signals,
-    rollout_signals,
     version_signals,
 )
 from gpuvet.calculators.change_words import change_actions, change_facts, who
@@ -172,7 +172,7 @@ def _later_call(call: Change, evidence: ChangeEvidence) -> Signal:
         what=f"{call.name} by {who(call)} at {utc(call.at)}, after the failure began",
         resource=call.resource or call.cluster or evidence.cluster_name,
         at=call.at,
-        hypothesis_only=True,
+        effect=True,  # it can follow from the failure and cannot have caused it
         evidence=(call.evidence,) if call.evidence else (),
     )
 
@@ -354,8 +354,23 @@ def _unseen(evidence: ChangeEvidence) -> Iterator[NotSeen]:
             reason=missed[0].reason or Reason.NOT_RECORDED,
             closes_with=f"look up {some(names, 3)} (cloudtrail:LookupEvents)",
         )
+    if _needs_the_list(evidence):
+        yield from not_read(evidence.nodes_read, "the list of the cluster's nodes", "list them")
     yield from not_read(evidence.events, "HyperPod cluster events", "list them")
     yield from not_read(evidence.services_read, "logs of the cluster's services", "search them")
+
+
+def _needs_the_list(evidence: ChangeEvidence) -> bool:
+    """Say whether the list of nodes decides: none is known, it was refused, or a call asks for it.
+
+    Nodes that logs and tables name are enough where nothing replaced or ended one.
+    """
+    if not evidence.nodes:
+        return True
+    if evidence.nodes_read is not None and evidence.nodes_read.reason is not Reason.NOT_RECORDED:
+        return True
+    taken = [c for c in own_changes(evidence) if c.kind in _TAKES_NODES and not c.is_attempt]
+    return bool(taken)
 
 
 def _is_assessed(evidence: ChangeEvidence, signals: Sequence[Signal]) -> bool:

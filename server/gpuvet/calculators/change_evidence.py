@@ -22,6 +22,7 @@ from gpuvet.model.changes import (
 from gpuvet.model.cluster import NodeFacts, NodeRecords, Orchestrator
 from gpuvet.model.cluster_state import HyperPodCluster, HyperPodNode
 from gpuvet.model.evidence import Envelope, Window
+from gpuvet.model.identity import Arrival
 from gpuvet.model.words import FaultClass
 
 # root_cause_branches §E: a change this close before the failure is strong by time alone.
@@ -55,11 +56,13 @@ class ChangeEvidence:
     events: Envelope[tuple[ClusterEvent, ...]] | None = None
     hyperpod_nodes: Envelope[tuple[HyperPodNode, ...]] | None = None
     replaced: tuple[Replacement, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()  # nodes that came without a call
     packages: tuple[PackageChange, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
     scripts: tuple[ScriptUpgrade, ...] = ()
     services: tuple[ServiceRecord, ...] = ()
     services_read: Envelope[Any] | None = None
+    nodes_read: Envelope[Any] | None = None  # the list of nodes: effects show on it
     records: Mapping[str, NodeRecords] = field(default_factory=dict[str, NodeRecords])
     facts: Mapping[str, NodeFacts] = field(default_factory=dict[str, NodeFacts])
     host_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

@@ -27,12 +27,8 @@ _EVER, _NEVER = -(1 << 62), 1 << 62
 _SPREADS = frozenset({FaultClass.HARDWARE, FaultClass.SOFTWARE_LINK, FaultClass.DRIVER_CONFIG})
 
 
-class Seen(NamedTuple):
-    """One event of one GPU of one node; microseconds since 1970."""
-
-    at_us: int
-    node: str
-    pci: str | None
+# Microseconds since 1970, node, PCI id. Plain, because a fleet has hundreds of thousands.
+Seen = tuple[int, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +55,9 @@ class Shared:
 
     def is_elsewhere(self, code: int, mine: Seen, within_us: int) -> bool:
         """Say whether another GPU or node raised a code at about that time."""
+        mine_us, *here = mine
         return any(
-            (node, pci) != (mine.node, mine.pci) and abs(at_us - mine.at_us) <= within_us
+            [node, pci] != here and abs(at_us - mine_us) <= within_us
             for at_us, node, pci in self.application.get(code, ())
         )
 
@@ -80,12 +77,14 @@ def look_across(views: Sequence[NodeView]) -> Shared:
             gsp += _seen(view, node, code)
     return Shared(
         mass_application=_mass([s for found in application.values() for s in found], views),
-        teardown=frozenset(s.node for s in _together(teardown, least=2)),
+        teardown=frozenset(node for _, node, _ in _together(teardown, least=2)),
         gsp_after_change=_gsp_after_change(gsp, views),
         gsp=gsp,
         drivers={v.node.node: v.node.driver_version for v in views if v.node.driver_version},
         application=application,
-        code_nodes={code: frozenset(s.node for s in found) for code, found in application.items()},
+        code_nodes={
+            code: frozenset(node for _, node, _ in found) for code, found in application.items()
+        },
     )
 
 
@@ -95,9 +94,9 @@ def _seen(view: NodeView, node: str, code: int) -> Iterator[Seen]:
     for occurrence in view.by_code[code]:
         if not occurrence.placed or id(occurrence) in aside:
             continue
-        yield Seen(occurrence.start_us, node, occurrence.pci)
+        yield occurrence.start_us, node, occurrence.pci
         if occurrence.end_us > occurrence.start_us:
-            yield Seen(occurrence.end_us, node, occurrence.pci)
+            yield occurrence.end_us, node, occurrence.pci
 
 
 def _together(seen: Sequence[Seen], *, least: int) -> list[Seen]:
@@ -106,10 +105,10 @@ def _together(seen: Sequence[Seen], *, least: int) -> list[Seen]:
     found: list[Seen] = []
     counts: dict[str, int] = defaultdict(int)
     start = taken = 0
-    for end, item in enumerate(ordered):
-        counts[item.node] += 1
-        while item.at_us - ordered[start].at_us > TOGETHER_US:
-            first = ordered[start].node
+    for end, (at_us, node, _) in enumerate(ordered):
+        counts[node] += 1
+        while at_us - ordered[start][0] > TOGETHER_US:
+            first = ordered[start][1]
             counts[first] -= 1
             if not counts[first]:
                 del counts[first]
@@ -126,8 +125,8 @@ def _mass(application: Sequence[Seen], views: Sequence[NodeView]) -> frozenset[s
     together = _together(application, least=min(MANY_NODES, half))
     if not together:
         return frozenset()
-    nodes = frozenset(s.node for s in together)
-    first_us = min(s.at_us for s in together)
+    nodes = frozenset(node for _, node, _ in together)
+    first_us = min(at_us for at_us, _, _ in together)
     since_us = microseconds(views[0].incident.window.start - HOUR)
     for view in views:
         if view.node.node in nodes and any(_is_hardware(o, since_us, first_us) for o in view.kept):
@@ -147,9 +146,9 @@ def _gsp_after_change(gsp: Sequence[Seen], views: Sequence[NodeView]) -> frozens
         return frozenset()
     changed = {view.node.node: _driver_changes(view) for view in views}
     nodes = frozenset(
-        s.node
-        for s in gsp
-        if any(0 <= s.at_us - at_us <= AFTER_DRIVER_CHANGE_US for at_us in changed[s.node])
+        node
+        for at_us, node, _ in gsp
+        if any(0 <= at_us - since_us <= AFTER_DRIVER_CHANGE_US for since_us in changed[node])
     )
     return nodes if len(nodes) >= 2 else frozenset()
 
@@ -201,13 +200,18 @@ def echoes(view: NodeView, findings: Sequence[Finding], faults: Faults) -> list[
     own = sorted(o.start_us for o in others if o.placed)
     if len(own) < len(others):
         return list(findings)  # something of its own at an unknown time
-    return [_echo(view.node.node, finding, own, faults) for finding in findings]
+    node = view.node.node
+    return [
+        _echo(node, f, o, own, faults)
+        if (o := f.occurrence) is not None and o.code in _FOLLOWERS and o.placed
+        else f
+        for f in findings
+    ]
 
 
-def _echo(node: str, finding: Finding, own: Sequence[int], faults: Faults) -> Finding:
-    occurrence = finding.occurrence
-    if occurrence is None or occurrence.code not in _FOLLOWERS or not occurrence.placed:
-        return finding
+def _echo(
+    node: str, finding: Finding, occurrence: Occurrence, own: Sequence[int], faults: Faults
+) -> Finding:
     origin = _origin(node, occurrence.start_us, own, faults)
     if origin is None:
         return finding
@@ -238,9 +242,9 @@ def _origin(
     after = own[index - 1] if index else _EVER
     for before in (*own[index : bisect_right(own, at_us + AFTER_A_FAULT_US)], _NEVER):
         # Between two of its own events only a fault that leaves it 10 min of following counts.
-        first_us, last_us = max(earliest, after), min(at_us, before - AFTER_A_FAULT_US)
-        if first_us < last_us:
-            first = bisect_right(faults.at_us, first_us)
+        first_us, last_us = max(earliest, after + 1), min(at_us, before - AFTER_A_FAULT_US - 1)
+        if first_us <= last_us:
+            first = bisect_left(faults.at_us, first_us)
             for place in range(first, bisect_right(faults.at_us, last_us, lo=first)):
                 if faults.found[place][1] != node:
                     return faults.found[place]

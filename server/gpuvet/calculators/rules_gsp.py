@@ -41,9 +41,9 @@ def _on_other_gpus(view: NodeView, occurrence: Occurrence, shared: Shared) -> bo
     node, drivers = view.node.node, shared.drivers
     mine = drivers.get(node)
     return any(
-        (seen.node, seen.pci) != (node, occurrence.pci)
-        and (mine is None or drivers.get(seen.node, mine) == mine)
-        for seen in shared.gsp
+        (elsewhere, pci) != (node, occurrence.pci)
+        and (mine is None or drivers.get(elsewhere, mine) == mine)
+        for _, elsewhere, pci in shared.gsp
     )
 
 

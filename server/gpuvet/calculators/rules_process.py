@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from gpuvet.calculators.cross_node import Seen, Shared
+from gpuvet.calculators.cross_node import Shared
 from gpuvet.calculators.events import Occurrence
 from gpuvet.calculators.finding import (
     US,
@@ -90,7 +90,7 @@ def _elsewhere(view: NodeView, occurrence: Occurrence, shared: Shared) -> bool:
     """Say whether another GPU or node shows the code within a day."""
     if not occurrence.placed:
         return any(o.pci != occurrence.pci for o in view.of(occurrence.code))
-    mine = Seen(occurrence.start_us, view.node.node, occurrence.pci)
+    mine = (occurrence.start_us, view.node.node, occurrence.pci)
     return shared.is_elsewhere(occurrence.code, mine, RUNS_WITHIN_US)
 
 

@@ -5,7 +5,7 @@ row is read.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -181,16 +181,18 @@ def _cause(
     return None
 
 
-def _reaching(row: Consequence, effect: Occurrence, causes: _Ordered) -> Iterator[Occurrence]:
-    """Yield the causes in a row's window around the start of an effect, the last first."""
+def _reaching(row: Consequence, effect: Occurrence, causes: _Ordered) -> Sequence[Occurrence]:
+    """Return the causes in a row's window around the start of an effect, the last first."""
     latest = (effect.boot, effect.start_us + row.cause_after_seconds * _US)
     reach_us = (row.cause_before_seconds or 0) * _US + causes.longest_us
+    found: list[Occurrence] = []
     for index in range(bisect_right(causes.places, latest) - 1, -1, -1):
         cause = causes.found[index]
         if cause.boot != effect.boot or effect.start_us - cause.start_us > reach_us:
-            return
+            break
         if _precedes(row, effect, cause):
-            yield cause
+            found.append(cause)
+    return found
 
 
 def _named(cause: Occurrence) -> str:
@@ -247,8 +249,7 @@ def _torn_down_by(
     if roots:
         return _named_root(occurrence, roots, everything)
     row = _row("teardown-after-xid")
-    cause = next(_reaching(row, occurrence, causes), None)
-    if cause is not None:
+    for cause in _reaching(row, occurrence, causes):
         return _named(cause)
     down = _row("teardown-by-shutdown")
     return "the node's own shutdown" if _near(down, occurrence, around.going_down) else None

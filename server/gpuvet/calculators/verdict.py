@@ -40,6 +40,18 @@ _AGENT = frozenset({Source.HMA, Source.DCGM})
 
 def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
     """Return the verdict of every node, in the order of the evidence."""
+    views = view_nodes(evidence)
+    shared = look_across(views)
+    found = [_findings(view, shared) for view in views]
+    faults = spreading_faults({v.node.node: f for v, f in zip(views, found, strict=True)})
+    return tuple(
+        _conclude(view, as_of_now(view, echoes(view, own, faults)), shared)
+        for view, own in zip(views, found, strict=True)
+    )
+
+
+def view_nodes(evidence: ClusterEvidence) -> tuple[NodeView, ...]:
+    """Return every node as the rules read it, in the order of the evidence."""
     incident = Incident(
         orchestrator=evidence.orchestrator,
         window=evidence.window,
@@ -49,14 +61,7 @@ def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
         failure_measured=evidence.failure_measured,
         driver_changed_at=evidence.driver_changed_at,
     )
-    views = [view_node(node, incident) for node in evidence.nodes]
-    shared = look_across(views)
-    found = [_findings(view, shared) for view in views]
-    faults = spreading_faults({v.node.node: f for v, f in zip(views, found, strict=True)})
-    return tuple(
-        _conclude(view, as_of_now(view, echoes(view, own, faults)), shared)
-        for view, own in zip(views, found, strict=True)
-    )
+    return tuple(view_node(node, incident) for node in evidence.nodes)
 
 
 def view_node(node: NodeEvidence, incident: Incident) -> NodeView:
@@ -208,10 +213,11 @@ def _contradictions(view: NodeView, ranked: Sequence[Finding]) -> tuple[str, ...
 
 
 def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str, ...]:
-    notes: list[str] = [] if not ranked and not view.aside else list(gated.notes)
+    # With nothing found, the ground itself says the first of them.
+    notes = list(gated.notes if ranked or view.aside else gated.notes[1:])
     top = ranked[0] if ranked else None
     if top is not None:
-        notes += top.notes
+        notes += [note for f in _kept(ranked)[:MOST_GROUNDS] for note in f.notes]
         if is_after_failure(view, top):
             notes.append(f"it lies after the failure at {_clock(view)}: not its cause")
         cut = len(_kept(ranked)) - MOST_GROUNDS
@@ -235,7 +241,7 @@ def _aside_notes(view: NodeView) -> list[str]:
     """Name consequences by code and reason, without their numbers standing for anything."""
     by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
     for occurrence, reason in view.aside:
-        by_reason[(occurrence.code, reason)].append(occurrence.pci or "an unnamed GPU")
+        by_reason[occurrence.code, reason].append(occurrence.pci or "an unnamed GPU")
     return [
         f"Xid {code} on {', '.join(sorted(set(gpus))[:4])}"
         f"{' and others' if len(set(gpus)) > 4 else ''} is a consequence (follows {reason})"

@@ -2,13 +2,16 @@
 
 from datetime import datetime
 
+from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
 from gpuvet.aws.clusters import find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.case.case import Case
 from gpuvet.model.case import CaseForm, CaseMeta
+from gpuvet.model.evidence import Status
 from gpuvet.model.target import Target
 
 
@@ -20,6 +23,7 @@ def live_case(
     region: str | None = None,
     account: str | None = None,
     question: str | None = None,
+    max_scan_gb: float = SCAN_GB,
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
 
@@ -30,15 +34,19 @@ def live_case(
         region: The door's region.
         account: Whose account it is, where known.
         question: The user's words.
+        max_scan_gb: What its log queries may scan.
 
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
     """
-    # What a name means is looked up beside the question: that one kind of cluster may not be
-    # listed is no gap in the evidence about another.
-    found = find_target(Ledger(door), target, region)
-    ledger = Ledger(door)
-    aws = NarrowedAws(ledger, found)
+    lookup, ledger = Ledger(door), Ledger(door)
+    found = find_target(lookup, target, region)
+    for answer in lookup.incomplete():
+        # That no other kind of cluster has this name is an answer; that it could not be asked is
+        # a gap: the name might mean two.
+        if answer.status is not Status.NOT_FOUND:
+            ledger.note(answer)
+    aws = NarrowedAws(ScanBudget(ledger, max_scan_gb), found)
     meta = CaseMeta(
         id=found.name or "live",
         form=CaseForm.LIVE,

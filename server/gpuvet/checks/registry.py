@@ -4,8 +4,7 @@ Checks are written out in tuples; nothing registers itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from gpuvet.errors import UsageError
 from gpuvet.model.check import Edit, Finding, Severity
@@ -15,8 +14,7 @@ from gpuvet.model.yaml_tree import Scalar
 Subject = TypeVar("Subject")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One fault as a check sees it; the registry adds code, severity and source."""
 
     where: Field
@@ -27,8 +25,7 @@ class Hit:
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Check(Generic[Subject]):
+class Check(NamedTuple, Generic[Subject]):
     """One rule: its code, what it leads to, who says so, and the function that looks."""
 
     code: str

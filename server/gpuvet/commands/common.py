@@ -2,7 +2,17 @@
 
 import argparse
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
+
+from gpuvet.aws.budget import CLI_SECONDS, SCAN_GB
+
+
+class Arguments(Protocol):
+    """Whatever takes arguments: a parser or a group of one."""
+
+    def add_argument(self, *names: str, **how: Any) -> Any:  # noqa: ANN401 (argparse's own)
+        """Add an argument."""
+        ...
 
 
 class Subparsers(Protocol):
@@ -28,6 +38,39 @@ def add_case(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
         help="a folder, .zip, .tar(.gz, .xz) or file with logs and recorded replies",
     )
     parser.add_argument("--question", metavar="TEXT", help="what is being asked, in your words")
+
+
+def add_live(parser: argparse.ArgumentParser) -> None:
+    """Add which nodes of a live account, and how it is asked."""
+    which = parser.add_argument_group("a live account, instead of --case")
+    which.add_argument(
+        "--cluster", metavar="NAME|ARN", help="a HyperPod, EKS or ParallelCluster cluster"
+    )
+    which.add_argument("--instances", metavar="IDS", help="instance ids, with commas between")
+    which.add_argument("--tag", metavar="K=V", help="instances that carry this tag")
+    add_login(which)
+    which.add_argument(
+        "--deadline",
+        metavar="TIME",
+        help=f"answer within this time, e.g. 90s, 10m; default {CLI_SECONDS:g}s",
+    )
+    which.add_argument(
+        "--max-scan-gb",
+        type=float,
+        default=SCAN_GB,
+        metavar="GB",
+        help=f"most that log queries may scan; default {SCAN_GB:g}",
+    )
+
+
+def add_login(parser: Arguments) -> None:
+    """Add `--profile`, `--region`, `--role` and `--external-id`; a server may be given several."""
+    parser.add_argument("--profile", action="append", metavar="NAME", help="an AWS profile")
+    parser.add_argument("--region", action="append", metavar="REGION", help="an AWS region")
+    parser.add_argument("--role", action="append", metavar="ARN", help="a role to assume")
+    parser.add_argument(
+        "--external-id", action="append", metavar="ID", help="the external id the role asks for"
+    )
 
 
 def add_times(parser: argparse.ArgumentParser) -> None:

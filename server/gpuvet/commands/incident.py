@@ -3,10 +3,9 @@
 import argparse
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuvet.commands.common import Subparsers, add_case, add_times, clock
+from gpuvet.commands.common import Subparsers, add_case, add_live, add_times, clock
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
@@ -20,10 +19,14 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Node verdicts, causes A to F with their labels, what was not seen, and what "
         "an operator would do. The short answer by default, --full for the tables.",
     )
-    add_case(parser)
+    add_case(parser, required=False)
+    add_live(parser)
     add_times(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.add_argument(
@@ -34,9 +37,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer for a case and print the report."""
-    from gpuvet.case import load_case
+    from gpuvet.commands.live import case_of
 
-    return answer(load_case(Path(args.case), question=args.question), args, clock())
+    return answer(case_of(args), args, clock())
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
@@ -52,6 +55,10 @@ def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
         sys.stdout.write(support_case(report))
     elif args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2) + "\n")
+    elif args.format == "html":
+        from gpuvet.report.html import incident_page
+
+        sys.stdout.write(incident_page(report))
     elif args.format == "markdown":
         sys.stdout.write(report.markdown if args.full else report.short)
     else:

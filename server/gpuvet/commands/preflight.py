@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuvet.commands.common import Subparsers, add_case, add_format, clock
+from gpuvet.commands.common import Subparsers, add_case, add_live, clock
 from gpuvet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "Ready No, so that a pipeline can stop, and with 3 for Not decided.",
     )
     add_case(parser, required=False)
+    add_live(parser)
     parser.add_argument("--start", metavar="TIME", help="ISO 8601 with Z; default now")
     parser.add_argument("--hours", type=float, metavar="H", help="length of the run")
     parser.add_argument("--checkpoint-every", metavar="SPAN", help="e.g. 30m, 2h")
@@ -37,20 +38,26 @@ def add_parser(subparsers: Subparsers) -> None:
         help="whether the job restarts by itself (srun --auto-resume=1, an operator)",
     )
     parser.add_argument("--spec", metavar="FILE", help="the job: a HyperPodPyTorchJob or monitors")
-    add_format(parser)
+    parser.add_argument(
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
+    )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.add_argument("--fail-on", choices=("risk",), help="end with 1 for risks too")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer for a case, or for a job spec alone, and print the report."""
+    """Answer for a case, an account, or a job spec alone, and print the report."""
     from gpuvet.case import load_case
+    from gpuvet.commands.live import case_of
 
-    if args.case is None and args.spec is None:
-        raise UsageError("nothing says what to look at: give --case PATH, or --spec FILE alone")
-    case = load_case(Path(args.case or args.spec), question=args.question)
-    return answer(case, args, clock())
+    names_nodes = any((args.case, args.cluster, args.instances, args.tag))
+    if args.spec is not None and not names_nodes:
+        return answer(load_case(Path(args.spec), question=args.question), args, clock())
+    return answer(case_of(args), args, clock())
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
@@ -61,6 +68,10 @@ def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
     report = preflight_report(case, _words(args), clock=now)
     if args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2) + "\n")
+    elif args.format == "html":
+        from gpuvet.report.html import preflight_page
+
+        sys.stdout.write(preflight_page(report))
     elif args.format == "markdown":
         sys.stdout.write(report.markdown if args.full else report.short)
     else:

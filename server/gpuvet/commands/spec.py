@@ -185,8 +185,6 @@ def _shown(name: str) -> str:
 
 
 def _written(form: str, reports: tuple["SpecReport", ...], texts: Sequence[str]) -> str:
-    from dataclasses import asdict
-
     from gpuvet.report import spec
 
     if form == "json":
@@ -195,9 +193,11 @@ def _written(form: str, reports: tuple["SpecReport", ...], texts: Sequence[str])
                 "schema": "gpuvet/spec-check/1",
                 "findings": [each.as_json() for r in reports for each in r.findings],
                 "suppressed": [
-                    asdict(each) | {"file": r.file} for r in reports for each in r.suppressed
+                    each._asdict() | {"file": r.file} for r in reports for each in r.suppressed
                 ],
-                "skipped": [asdict(each) | {"file": r.file} for r in reports for each in r.skipped],
+                "skipped": [
+                    each._asdict() | {"file": r.file} for r in reports for each in r.skipped
+                ],
                 "notes": [f"{r.file}: {note}" for r in reports for note in r.notes],
             }
         )

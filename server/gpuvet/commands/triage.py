@@ -2,9 +2,8 @@
 
 import argparse
 import sys
-from pathlib import Path
 
-from gpuvet.commands.common import Subparsers, add_case, add_times, clock
+from gpuvet.commands.common import Subparsers, add_case, add_live, add_times, clock
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -15,30 +14,31 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Incident, Preflight or Audit: chosen by rule from the question and from what "
         "the case holds. The choice and its reason go to stderr.",
     )
-    add_case(parser)
+    add_case(parser, required=False)
+    add_live(parser)
     add_times(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Choose, say so, and answer; a mode that does not exist yet is named."""
+    """Choose, say so, and answer."""
     from gpuvet.calculators.question import choose_mode
-    from gpuvet.case import load_case
-    from gpuvet.commands import incident, preflight, verdict
+    from gpuvet.commands import audit, incident, preflight
+    from gpuvet.commands.live import case_of
     from gpuvet.modes.incident import inputs_of
 
-    case = load_case(Path(args.case), question=args.question)
+    case = case_of(args)
     choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
     sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
     if choice.mode == "Incident":
         return incident.answer(case, args, clock())
     if choice.mode == "Preflight":
         return preflight.answer(case, args, clock())
-    sys.stderr.write(
-        f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
-    )
-    return verdict.answer(case, args, clock())
+    return audit.answer(case, args, clock())

@@ -3,10 +3,9 @@
 import argparse
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuvet.commands.common import Subparsers, add_case, add_format, add_times, clock
+from gpuvet.commands.common import Subparsers, add_case, add_format, add_live, add_times, clock
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
@@ -20,7 +19,8 @@ def add_parser(subparsers: Subparsers) -> None:
         description="REPLACE, REBOOT, UNVERIFIED, MONITOR, LEAVE ALONE or NOT OBSERVABLE for "
         "every node, with the raw lines behind it and what could not be seen.",
     )
-    add_case(parser)
+    add_case(parser, required=False)
+    add_live(parser)
     add_times(parser)
     add_format(parser)
     parser.set_defaults(run=run)
@@ -28,9 +28,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the nodes of a case and print the report."""
-    from gpuvet.case import load_case
+    from gpuvet.commands.live import case_of
 
-    return answer(load_case(Path(args.case), question=args.question), args, clock())
+    return answer(case_of(args), args, clock())
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:

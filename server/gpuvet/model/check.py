@@ -1,12 +1,11 @@
 """What a check says: severity, status, finding, and the edit that would mend it.
 
-Plain dataclasses, not `Value`s: `gpuvet spec check` starts without pydantic, which alone would
+Tuples with names, not `Value`s: `gpuvet spec check` starts without pydantic, which alone would
 double its start.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 
 class Severity(StrEnum):
@@ -29,8 +28,7 @@ class CheckStatus(StrEnum):
     NOT_APPLICABLE = "NOT_APPLICABLE"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """One replacement in a file's text; offsets count characters from 0, end excluded."""
 
     start: int
@@ -53,8 +51,7 @@ class FindingJson(TypedDict):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One fault of one place in a file."""
 
     code: str
@@ -87,8 +84,7 @@ class Finding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(NamedTuple):
     """A finding that a comment in the file turned off, and the reason given there."""
 
     code: str
@@ -97,8 +93,7 @@ class Suppressed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedDocument:
+class SkippedDocument(NamedTuple):
     """A document that is not judged, by name."""
 
     line: int
@@ -106,8 +101,7 @@ class SkippedDocument:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpecReport:
+class SpecReport(NamedTuple):
     """All that `spec check` says of one file."""
 
     file: str
@@ -118,13 +112,12 @@ class SpecReport:
     jobs: int = 0  # HyperPodPyTorchJob documents judged
     monitors: int = 0  # log monitor rules judged
 
-    def count(self, severity: Severity) -> int:
+    def number_of(self, severity: Severity) -> int:
         """Return how many findings have this severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(NamedTuple):
     """What the user says beside the file, and which checks are wanted."""
 
     instance_type: str | None = None

@@ -142,6 +142,6 @@ class NotSeen(Value):
     """A source that was not read, why, and what would close it (contracts §3)."""
 
     what: str
-    reason: Reason | str  # a service's own code where no reason of ours fits
+    reason: Reason
     closes_with: str
     nodes: tuple[str, ...] = ()

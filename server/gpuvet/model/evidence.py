@@ -43,6 +43,7 @@ class Reason(StrEnum):
     PAGE_CAP = "page_cap"
     BUDGET = "budget"
     NOT_RECORDED = "not_recorded"
+    REFUSED = "refused"  # the service refused the request itself; its error code says how
     # Files and streams have ways of failing that an AWS call has not.
     CUT_SHORT = "cut_short"
     UNREADABLE = "unreadable"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from gpuvet.model.yaml_tree import Document, MappingNode, Node, Place, Scalar, SequenceNode, joined
 
@@ -24,8 +24,7 @@ PLACEHOLDER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A value of the manifest, there or not."""
 
     path: str
@@ -137,8 +136,7 @@ class Launcher(StrEnum):
     HIDDEN = "hidden"  # an image entry point or a script
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One option of a command line, with the field it stands in."""
 
     name: str  # without dashes, underscores for dashes: nproc_per_node
@@ -146,8 +144,7 @@ class Argument:
     where: Field
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """How a container starts its workers."""
 
     launcher: Launcher
@@ -165,8 +162,7 @@ class Launch:
         return next((arg for arg in reversed(self.arguments) if arg.name in names), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
+class Env(NamedTuple):
     """One environment variable of a container."""
 
     name: str
@@ -174,8 +170,7 @@ class Env:
     where: Field
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """One container of the pod."""
 
     field: Field
@@ -202,8 +197,7 @@ class Container:
         return self.field.at("resources", kind, resource)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaSet:
+class ReplicaSet(NamedTuple):
     """One entry of replicaSpecs."""
 
     field: Field
@@ -225,17 +219,16 @@ def _asks_accelerator(container: Container) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One entry of logMonitoringConfiguration."""
 
     field: Field
-    index: int
+    position: int  # in the list, from 0
 
     @property
     def name(self) -> str:
         """The rule's name, or its number where it has none."""
-        return self.field.at("name").words or f"rule {self.index + 1}"
+        return self.field.at("name").words or f"rule {self.position + 1}"
 
     @property
     def pattern(self) -> Field:
@@ -278,8 +271,7 @@ class DocumentRole(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckContext:
+class CheckContext(NamedTuple):
     """What the user says beside the file."""
 
     instance_type: str | None = None
@@ -288,14 +280,13 @@ class CheckContext:
     quota_pods: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JobSpec:
+class JobSpec(NamedTuple):
     """One job, or the monitors alone (then only `rules` is filled)."""
 
     root: Field
     replica_sets: tuple[ReplicaSet, ...] = ()
     rules: tuple[Rule, ...] = ()
-    context: CheckContext = field(default_factory=CheckContext)
+    context: CheckContext = CheckContext()
     is_fragment: bool = False
 
     @property
@@ -344,8 +335,7 @@ class JobSpec:
                 yield each, each.trainer
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """One document of a file, read as far as it could be."""
 
     root: Field
@@ -360,8 +350,7 @@ class Manifest:
     alone: bool = True  # no HyperPodPyTorchJob stands in the same file
 
 
-@dataclass(frozen=True, slots=True)
-class SpecFile:
+class SpecFile(NamedTuple):
     """Every document of a file."""
 
     name: str

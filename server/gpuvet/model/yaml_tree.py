@@ -1,21 +1,19 @@
 """A YAML document as nodes with places, the way kubectl would read it.
 
-Plain dataclasses, not `Value`s: a manifest has up to 10,000 nodes and validating each would cost
+Tuples with names, not `Value`s: a manifest has up to 10,000 nodes and validating each would cost
 more than reading the text. They are frozen all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where something stands in its file; lines and columns count from 1, offsets from 0."""
 
     line: int
@@ -26,8 +24,7 @@ class Place:
     end: int  # offset behind the last character
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """One value, as written and as kubectl's reader resolves it (YAML 1.1 for plain text)."""
 
     place: Place
@@ -43,8 +40,7 @@ class Scalar:
         return self.style == ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One key of a mapping with its value."""
 
     key: Scalar
@@ -52,8 +48,7 @@ class Entry:
     merged: bool = False  # came in through <<
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(NamedTuple):
     """A key that stands twice in one mapping; readers that allow it keep the last."""
 
     key: str
@@ -62,8 +57,7 @@ class Repeated:
     again: Place
 
 
-@dataclass(frozen=True, slots=True)
-class MappingNode:
+class MappingNode(NamedTuple):
     """Keys and values in the order of the text; of a repeated key only the last."""
 
     place: Place
@@ -77,8 +71,7 @@ class MappingNode:
         return next((entry for entry in self.entries if entry.key.text == key), None)
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceNode:
+class SequenceNode(NamedTuple):
     """Items in order."""
 
     place: Place
@@ -91,16 +84,14 @@ class SequenceNode:
 Node: TypeAlias = Scalar | MappingNode | SequenceNode
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A name given to a node with &name."""
 
     name: str
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document of a file."""
 
     root: Node

@@ -36,6 +36,7 @@ class Gathered:
     counts: LineCounts
     nodes: tuple[CaseNode, ...]
     services: ServiceLog
+    logs: Logs
     not_judged: tuple[NodeEvidence, ...] = ()  # without accelerators: covered, never judged
     notes: tuple[str, ...] = ()
 
@@ -68,6 +69,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         counts=logs.lines,
         nodes=tuple(n for n, _ in judged),
         services=services,
+        logs=logs,
         not_judged=tuple(e for n, e in found if not _may_have_gpus(n, logs)),
     )
 
@@ -104,7 +106,7 @@ def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
     if seen:
         return max(sorted(set(seen)), key=seen.count)
     is_listed = any("sagemaker:ListClusterNodes" in n.known_from for n in nodes)
-    return _hyperpod_kind(case) if is_listed else Orchestrator.UNKNOWN
+    return _hyperpod_kind(case) if is_listed or case.meta.cluster else Orchestrator.UNKNOWN
 
 
 def _hyperpod_kind(case: Case) -> Orchestrator:

@@ -33,6 +33,7 @@ def change_evidence(
 ) -> ChangeEvidence:
     """Return every reading the change branch is judged on."""
     capacity = plane.capacity
+    is_hyperpod = scope.orchestrator.is_hyperpod
     return ChangeEvidence(
         orchestrator=scope.orchestrator,
         window=scope.window,
@@ -44,11 +45,13 @@ def change_evidence(
         events=capacity.events,
         hyperpod_nodes=capacity.hyperpod_nodes,
         replaced=plane.replaced,
+        arrivals=plane.arrivals,
         packages=plane.log.packages,
         rollouts=plane.log.rollouts,
         scripts=plane.log.scripts,
         services=plane.log.records,
         services_read=plane.log.services,
+        nodes_read=capacity.hyperpod_nodes if is_hyperpod else capacity.instances,
         records=plane.records,
         facts={node.node: node.facts for node in evidence.nodes},
         host_of={node.node: _names(node.host, node.aliases) for node in scope.nodes},

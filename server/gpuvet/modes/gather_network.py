@@ -59,7 +59,7 @@ def gather_network(
         scope: The question as resolved.
         cluster_evidence: The nodes' records and coverage, gathered before.
     """
-    log, missing = read_job_lines(case, scope)
+    log, missing = transport_lines(case, scope)
     view = _attached(case, scope, _view(case, scope, cluster_evidence, log, missing))
     guilty = find_guilty(log, case.flight_dumps, _names(case, view))
     return network_evidence(view, guilty), timeline_network(view), guilty
@@ -72,7 +72,7 @@ def _job_nodes(scope: Scope) -> tuple[CaseNode, ...]:
     return tuple(one for one in nodes if one.accelerator is not Accelerator.NO)
 
 
-def read_job_lines(case: Case, scope: Scope) -> tuple[NcclLog, tuple[NotSeen, ...]]:
+def transport_lines(case: Case, scope: Scope) -> tuple[NcclLog, tuple[NotSeen, ...]]:
     """Return what job output and streams of the nodes say, and what of them was not read."""
     found: list[NcclLog] = []
     missing: list[NotSeen] = []

@@ -112,7 +112,7 @@ def unread(envelope: Envelope[T], what: str, closes: str) -> Iterator[NotSeen]:
         return
     yield NotSeen(
         what=what,
-        reason=envelope.reason or envelope.error_code or Reason.NOT_RECORDED,
+        reason=envelope.reason or (Reason.REFUSED if envelope.error_code else Reason.NOT_RECORDED),
         closes_with=f"{closes} ({envelope.service}:{envelope.operation})",
     )
 

@@ -110,10 +110,10 @@ def coverage_of(
     ]
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window))
-    return node_coverage(node.node, sources, searched=_searched(case, node.node, logs))
+    return node_coverage(node.node, sources, searched=_searched(case, node, logs))
 
 
-def _searched(case: Case, node: str, logs: Logs) -> frozenset[str]:
+def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     """Return the streams of a node over which "0 Xids" may be said.
 
     The log door searches by itself: where its answer was complete, every stream was searched. A
@@ -121,12 +121,12 @@ def _searched(case: Case, node: str, logs: Logs) -> frozenset[str]:
     counts and lines of one stream under different names), or by complete searches of exact
     streams.
     """
-    counted = {c.stream for c in logs.counts.get(node, ())}
+    counted = {c.stream for c in logs.counts.get(node.node, ())}
     if not logs.lines_whole:
         return frozenset()
     if case.meta.form.searches_by_itself:
         return frozenset(counted)
-    sight = xid_sight(case, node)
+    sight = xid_sight(case, node.node, node.aliases)
     if sight.logs:
         return frozenset(counted)
     return frozenset(s for s in counted if any(x.covers(s) for x in sight.searches))

@@ -40,7 +40,7 @@ from gpuvet.model.readiness import Offering
 from gpuvet.model.verdict import NodeVerdict
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import Gathered
-from gpuvet.modes.gather_network import read_job_lines, read_routes
+from gpuvet.modes.gather_network import read_routes, transport_lines
 from gpuvet.modes.gather_storage import storage_inputs
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import read_service_log
@@ -121,7 +121,7 @@ def read_view(
     )
     scope = _scope(case, gathered, now)
     storage = storage_inputs(case, scope)
-    nccl, unread = read_job_lines(case, scope)
+    nccl, unread = transport_lines(case, scope)
     view = _base(case, asked, gathered, verdicts, capacity, storage, now)
     view = replace(
         view,

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from gpuvet.checks.registry import is_selected, require_known, run
@@ -103,8 +102,7 @@ def _report(spec: SpecFile, findings: list[Finding]) -> SpecReport:
 
 
 def _cleaned(finding: Finding) -> Finding:
-    return replace(
-        finding,
+    return finding._replace(
         message=clean(finding.message, limit=MAX_MESSAGE),
         fix=clean(finding.fix, limit=MAX_MESSAGE),
         path=clean(finding.path),
@@ -211,13 +209,13 @@ def bounded(report: SpecReport, *, most: int = 40) -> SpecReport:
     kept = tuple(each for each in report.findings if each in strongest)
     left = len(report.findings) - most
     note = f"{left} more findings of lower severity were left out; narrow with select"
-    return replace(report, findings=kept, notes=(*report.notes, note))
+    return report._replace(findings=kept, notes=(*report.notes, note))
 
 
 def worst(reports: tuple[SpecReport, ...]) -> Severity | None:
     """Return the strongest severity found."""
     for severity in Severity:
-        if any(report.count(severity) for report in reports):
+        if any(report.number_of(severity) for report in reports):
             return severity
     return None
 

@@ -1,6 +1,5 @@
 """Log monitors over a log: the rules of a spec made ready, then simulated."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from gpuvet.errors import UsageError
@@ -140,7 +139,7 @@ def _cleaned(result: Simulation) -> Simulation:
             "first_trip": trip and trip.model_copy(update={"rule": clean(trip.rule)}),
             "assumptions": tuple(clean(each, limit=600) for each in result.assumptions),
             "findings": tuple(
-                replace(each, path=clean(each.path), message=clean(each.message))
+                each._replace(path=clean(each.path), message=clean(each.message))
                 for each in result.findings
             ),
         }

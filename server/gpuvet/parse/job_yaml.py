@@ -5,7 +5,6 @@ logMonitoringConfiguration. Judges nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpuvet.errors import SpecSyntaxError
 from gpuvet.model.job_spec import (
@@ -56,7 +55,7 @@ def read_spec_file(name: str, text: str, context: CheckContext | None = None) ->
         for manifest in _read_chunk(chunk, context or CheckContext())
     ]
     has_job = any(manifest.kind.lower() == JOB_KIND.lower() for manifest in manifests)
-    return SpecFile(name, text, tuple(replace(each, alone=not has_job) for each in manifests))
+    return SpecFile(name, text, tuple(each._replace(alone=not has_job) for each in manifests))
 
 
 def _read_chunk(chunk: Chunk, context: CheckContext) -> Iterator[Manifest]:

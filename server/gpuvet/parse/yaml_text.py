@@ -6,7 +6,7 @@ Nothing is constructed from tags. At most 1 MiB of text, 50 levels and 10,000 no
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -265,7 +265,7 @@ class _Builder:
         self._count(size, event)
         place = self._place(event)
         self._aliases.append(Anchor(name, place))
-        self._add(replace(node, place=place, alias=name, anchor=None), event, size=size)
+        self._add(node._replace(place=place, alias=name, anchor=None), event, size=size)
 
     def _add(self, node: Node, event: _Event, *, size: int = 1) -> None:
         if node.anchor is not None:
@@ -332,7 +332,7 @@ def _merged(sources: list[Node], own: dict[str, Entry]) -> Iterator[Entry]:
             for entry in each.entries if isinstance(each, MappingNode) else ():
                 if entry.key.text not in seen:
                     seen.add(entry.key.text)
-                    yield replace(entry, merged=True)
+                    yield entry._replace(merged=True)
 
 
 def _syntax_error(error: MarkedYAMLError, chunk: Chunk) -> SpecSyntaxError:

@@ -47,34 +47,49 @@ def alerts(policy: RestartPolicy, shortest_cutoff: int | None) -> tuple[Alert, .
     restarted = f"{_PREFIX}restarted_total"
     return (
         Alert(
-            "HyperPodJobFailed", f"increase({_PREFIX}failed_total[15m]) > 0", "0m", "page",
+            "HyperPodJobFailed",
+            f"increase({_PREFIX}failed_total[15m]) > 0",
+            "0m",
+            "page",
             "A training job failed: its restart budget is used up, or it cannot start.",
         ),
         Alert(
-            "HyperPodCrashLoop", f"increase({restarted}[{minutes}m]) >= {restarts}", "0m", "page",
+            "HyperPodCrashLoop",
+            f"increase({restarted}[{minutes}m]) >= {restarts}",
+            "0m",
+            "page",
             f"{restarts} restarts in {minutes} min. A period equal to a start cut-off points at "
             "log monitors that trip at every start: gpuvet spec explain HPJ134",
         ),
         Alert(
             "HyperPodRestartsAboveNormal",
             f"increase({restarted}[1d]) / clamp_min(increase({_PREFIX}created_total[1d]), 1) > 5",
-            "1h", "ticket", "More than five restarts for each job started today.",
+            "1h",
+            "ticket",
+            "More than five restarts for each job started today.",
         ),
         Alert(
             "HyperPodNothingCompletes",
             f"increase({_PREFIX}created_total[1d]) > 0 "
             f"and increase({_PREFIX}successful_total[1d]) == 0",
-            "1h", "ticket", "Jobs were started for a day and none was completed.",
+            "1h",
+            "ticket",
+            "Jobs were started for a day and none was completed.",
         ),
         Alert(
             "HyperPodJobsDeletedInBurst",
             f"increase({_PREFIX}deleted_total[10m]) > 10",
-            "0m", "ticket", "Many jobs were deleted at once.",
+            "0m",
+            "ticket",
+            "Many jobs were deleted at once.",
         ),
         _slower("HyperPodSlowRestarts", "restart_latency", "Restarts take"),
         _slower("HyperPodSlowFaultDetection", "fault_detection_latency", "Fault detection takes"),
         Alert(
-            "HyperPodOperatorNotSeen", f"absent({_PREFIX}created_total)", "10m", "page",
+            "HyperPodOperatorNotSeen",
+            f"absent({_PREFIX}created_total)",
+            "10m",
+            "page",
             "No series at all: the operator or its scrape is down.",
         ),
     )

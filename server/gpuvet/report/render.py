@@ -30,9 +30,15 @@ def environment(*, plain: bool = False) -> Environment:
         code=words.plain if plain else words.code,
         plain=words.plain,
         cell=words.plain if plain else words.cell,
+        whole=words.whole_plain if plain else words.whole,
+        sentence=words.sentence_plain if plain else words.sentence,
         some=words.some,
     )
-    shared: dict[str, object] = {"span": words.span, "counted": words.counted}
+    shared: dict[str, object] = {
+        "span": words.span,
+        "counted": words.counted,
+        "hour_end": words.hour_end,
+    }
     env.globals.update(shared)  # pyright: ignore[reportArgumentType, reportCallIssue]  (its own defaults narrow the type)
     return env
 

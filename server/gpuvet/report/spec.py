@@ -62,7 +62,7 @@ def _tail(report: SpecReport) -> Iterator[str]:
 def summary(report: SpecReport) -> str:
     """Return one line: what was judged and what came of it."""
     counts = ", ".join(
-        _counted(report.count(severity), word)
+        _counted(report.number_of(severity), word)
         for severity, word in (
             (Severity.ERROR, "error"),
             (Severity.WARNING, "warning"),

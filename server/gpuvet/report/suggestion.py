@@ -11,8 +11,10 @@ def suggestion_text(proposal: Proposal) -> str:
         "# under spec.runPolicy:",
         proposal.yaml,
         "# measured:",
-        f"#   steps: {spacing.lines}, first at {spacing.first_seconds:g} s; gaps p50 "
-        f"{spacing.p50:g} s, p99 {spacing.p99:g} s, longest {spacing.longest:g} s",
+        (
+            f"#   steps: {spacing.lines}, first at {spacing.first_seconds:g} s; gaps p50 "
+            f"{spacing.p50:g} s, p99 {spacing.p99:g} s, longest {spacing.longest:g} s"
+        ),
         *(f"#   {each}" for each in spacing.pauses),
         *(
             f"#   {each.name}: {each.low:g} to {each.high:g}, median {each.p50:g}"

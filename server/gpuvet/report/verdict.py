@@ -99,7 +99,8 @@ def group_nodes(nodes: Sequence[NodeVerdict], orchestrator: Orchestrator) -> tup
 
 # What differs from node to node in notes that say the same: PCI ids, pids, instance ids, counts.
 _PARTICULARS = re.compile(
-    r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?\b|\bi-[0-9a-f]{8,17}\b|\b\d+ lines?\b|\bpid \d+"
+    r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?\b|\bi-[0-9a-f]{8,17}\b"
+    r"|\b\d+ lines?\b|\bpid \d+"
 )
 
 

@@ -2,10 +2,16 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from gpuvet.model.hours import HourGrid
 
 # Raw text in a report is cut again here, whatever the value keeps (contracts §6).
 RAW_LIMIT = 300
+# A sentence of ours may name several holes with their reasons, each cut to the limit above.
+SENTENCE_LIMIT = 1_600
+SHORT_SENTENCE_LIMIT = 520  # ours: one with three ids and a stream in it still fits
+_MARKUP = re.compile(r"([\\`*_\[\]<>|#!~])")
 
 
 def utc(at: datetime | None) -> str:
@@ -56,11 +62,36 @@ def plain(text: str) -> str:
 def cell(text: str) -> str:
     """Return text for a Markdown table cell or sentence: no pipes, links, images or HTML."""
     flat = _visible(text)
-    return re.sub(r"([\\`*_\[\]<>|#!~])", r"\\\1", flat)
+    return _MARKUP.sub(r"\\\1", flat)
 
 
-def _visible(text: str) -> str:
-    cut = text if len(text) <= RAW_LIMIT + 10 else text[:RAW_LIMIT] + " …[cut]"
+def sentence(text: str) -> str:
+    """Return a sentence of ours for a short answer: as `cell` does, a little longer."""
+    return _MARKUP.sub(r"\\\1", _visible(text, SHORT_SENTENCE_LIMIT))
+
+
+def sentence_plain(text: str) -> str:
+    """Return the same for a terminal."""
+    return _visible(text, SHORT_SENTENCE_LIMIT)
+
+
+def whole(text: str) -> str:
+    """Return a sentence of ours, with the ids and reasons in it, as `cell` does but longer."""
+    return _MARKUP.sub(r"\\\1", _visible(text, SENTENCE_LIMIT))
+
+
+def whole_plain(text: str) -> str:
+    """Return the same for a terminal."""
+    return _visible(text, SENTENCE_LIMIT)
+
+
+def hour_end(grid: HourGrid) -> datetime:
+    """Return the end of the last hour of a grid."""
+    return grid.start + timedelta(hours=grid.hours)
+
+
+def _visible(text: str, limit: int = RAW_LIMIT) -> str:
+    cut = text if len(text) <= limit + 10 else text[:limit] + " …[cut]"
     if cut.isascii() and cut.isprintable():
         return cut
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in cut)

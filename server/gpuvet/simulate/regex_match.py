@@ -3,7 +3,6 @@
 Pure: time is bounded by the size of the tree times the square of the text.
 """
 
-import string
 from collections.abc import Iterator
 
 from gpuvet.simulate.regex_tree import (
@@ -19,7 +18,8 @@ from gpuvet.simulate.regex_tree import (
     mask,
 )
 
-_WITNESS = string.digits + string.ascii_lowercase + string.ascii_uppercase + " _-.:,=/'\"[](){}"
+_LOWER = "abcdefghijklmnopqrstuvwxyz"
+_WITNESS = "0123456789" + _LOWER + _LOWER.upper() + " _-.:,=/'\"[](){}"
 _MAX_WITNESS = 400
 
 

@@ -132,12 +132,12 @@ def _exact(tree: Tree) -> Iterator[str]:
 
 def group(tree: Tree, index: int) -> Group | None:
     """Return the capturing group of a number."""
-    return next((each for each in groups(tree) if each.index == index), None)
+    return next((each for each in groups(tree) if each.number == index), None)
 
 
 def groups(tree: Tree) -> Iterator[Group]:
     """Yield every capturing group, outer before inner."""
-    if isinstance(tree, Group) and tree.index is not None:
+    if isinstance(tree, Group) and tree.number is not None:
         yield tree
     for part in _parts(tree):
         yield from groups(part)
@@ -159,7 +159,7 @@ def is_optional(tree: Tree, index: int) -> bool:
 
 
 def _holds(tree: Tree, index: int) -> bool:
-    return any(each.index == index for each in groups(tree))
+    return any(each.number == index for each in groups(tree))
 
 
 def before_group(tree: Tree, index: int) -> tuple[Tree, ...]:

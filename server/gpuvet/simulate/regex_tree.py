@@ -6,15 +6,14 @@ not know, it says with `None`; whether Python accepts a pattern is for `re.compi
 
 from __future__ import annotations
 
-import string
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 MAX_PATTERN = 4000  # characters of a pattern that are looked at
 MAX_NESTING = 60
 
 # Sets of characters are bit masks: one bit for each ASCII code, one for everything beyond.
 _BEYOND = 1 << 128
+_LOWER = "abcdefghijklmnopqrstuvwxyz"
 ALL = (1 << 129) - 1
 NEWLINE = 1 << 10
 
@@ -27,8 +26,8 @@ def mask(characters: str) -> int:
     return bits
 
 
-DIGITS = mask(string.digits)
-WORD = mask(string.ascii_letters + string.digits + "_") | _BEYOND
+DIGITS = mask("0123456789")
+WORD = mask(_LOWER + _LOWER.upper() + "0123456789_") | _BEYOND
 SPACE = mask(" \t\n\r\f\v")
 DOT = ALL & ~NEWLINE
 _CLASSES = {
@@ -42,30 +41,26 @@ _CLASSES = {
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "0": "\0"}
 
 
-@dataclass(frozen=True, slots=True)
-class Chars:
+class Chars(NamedTuple):
     """One character out of a set."""
 
     bits: int
     literal: str | None = None  # the character, where only one was written
 
 
-@dataclass(frozen=True, slots=True)
-class Cat:
+class Cat(NamedTuple):
     """One after the other."""
 
     items: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Alt:
+class Alt(NamedTuple):
     """One of several."""
 
     branches: tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(NamedTuple):
     """A body, a number of times."""
 
     body: Tree
@@ -74,30 +69,26 @@ class Repeat:
     is_greedy: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A parenthesis; index None does not capture."""
+class Group(NamedTuple):
+    """A parenthesis; number None does not capture."""
 
     body: Tree
-    index: int | None
+    number: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A place, not a character: line start and end, word edges."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """A look ahead or behind."""
 
     body: Tree
 
 
-@dataclass(frozen=True, slots=True)
-class BackReference:
+class BackReference(NamedTuple):
     """What a group matched, again."""
 
     name: str
@@ -106,8 +97,7 @@ class BackReference:
 Tree: TypeAlias = Chars | Cat | Alt | Repeat | Group | Edge | Look | BackReference
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A pattern that could be read."""
 
     tree: Tree
@@ -360,7 +350,7 @@ def _span(low: str, high: str) -> int:
 
 
 def _both_cases(bits: int) -> int:
-    for upper, lower in zip(string.ascii_uppercase, string.ascii_lowercase, strict=True):
+    for upper, lower in zip(_LOWER.upper(), _LOWER, strict=True):
         if bits & mask(upper + lower):
             bits |= mask(upper + lower)
     return bits

@@ -11,28 +11,44 @@ from mcp.types import CallToolResult, ToolAnnotations
 
 from gpuvet.errors import UsageError
 from gpuvet.model.untyped import is_array, is_object
+from gpuvet.tools.account import Accessible, AccountTools
 from gpuvet.tools.calculators import CalculatorTools, Judge
 from gpuvet.tools.modes import ModeTools, Triage
+from gpuvet.tools.preflight import Preflighter, PreflightTools
 from gpuvet.tools.reply import ERROR_CHARACTERS
+from gpuvet.tools.spec import check_job_spec, simulate_log_monitors, suggest_log_monitors
 
 ToolFunction = Callable[..., CallToolResult]
 Json = dict[str, Any]
 
 
-class Source(Judge, Triage, Protocol):
+class Source(Judge, Triage, Preflighter, Protocol):
     """The evidence a server was started with, as its tools ask for it."""
 
 
-def all_tools(source: Source) -> list[Tool]:
-    """Return every tool of the server over the evidence it was started with."""
+def all_tools(source: Source, account: Accessible | None = None) -> list[Tool]:
+    """Return every tool of the server over the evidence it was started with.
+
+    Args:
+        source: A case, or a live account.
+        account: The account, where it is a live one.
+    """
     modes = ModeTools(source)
     calculators = CalculatorTools(source)
+    access = (
+        [build_tool(AccountTools(account).check_access, title="Check access")] if account else []
+    )
     return [
         build_tool(modes.incident_report, title="Incident report"),
+        build_tool(PreflightTools(source).preflight_report, title="Preflight report"),
         build_tool(modes.timeline, title="Timeline"),
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),
+        build_tool(check_job_spec, title="Check a job spec", open_world=False),
+        build_tool(simulate_log_monitors, title="Simulate log monitors", open_world=False),
+        build_tool(suggest_log_monitors, title="Suggest log monitors", open_world=False),
+        *access,
     ]
 
 

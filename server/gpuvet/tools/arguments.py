@@ -1,6 +1,7 @@
 """The arguments that tools share, described once (contracts §2)."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -43,3 +44,48 @@ Question = Annotated[
         max_length=2000,
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    Field(
+        description="Live account: name or ARN of a HyperPod, EKS or ParallelCluster cluster.",
+        max_length=400,
+    ),
+]
+Instances = Annotated[
+    str | None,
+    Field(
+        description="Live account: instance ids with commas, instead of a cluster.", max_length=800
+    ),
+]
+Tag = Annotated[
+    str | None,
+    Field(description="Live account: KEY=VALUE of instances, instead of these.", max_length=400),
+]
+Profile = Annotated[
+    str | None,
+    Field(description="AWS profile, of those the server was started with.", max_length=128),
+]
+Region = Annotated[
+    str | None,
+    Field(description="AWS region, of those the server was started with.", max_length=40),
+]
+Role = Annotated[
+    str | None,
+    Field(description="Role ARN, of those the server was started with.", max_length=700),
+]
+
+
+class Where(NamedTuple):
+    """Which nodes of which account; all None on a server that answers from a case."""
+
+    cluster: str | None = None
+    instances: str | None = None
+    tag: str | None = None
+    profile: str | None = None
+    region: str | None = None
+    role: str | None = None
+
+    @classmethod
+    def of(cls, question: Mapping[str, str | None]) -> "Where":
+        """Return the part of a question, fresh or from a cursor, that says where."""
+        return cls(**{name: question.get(name) for name in cls._fields})

@@ -1,5 +1,6 @@
 """Tools over the calculators: node verdicts, log coverage, what a code means."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
@@ -12,7 +13,21 @@ from gpuvet.explain.xid import XidExplanation, explain_code
 from gpuvet.model.base import Value
 from gpuvet.model.report import CoverageRow, NotSeenRow, ReportWindow, VerdictReport
 from gpuvet.model.verdict import NodeVerdict, Verdict
-from gpuvet.tools.arguments import Cursor, Detail, FailureAt, Nodes, Since, Until
+from gpuvet.tools.arguments import (
+    Cluster,
+    Cursor,
+    Detail,
+    FailureAt,
+    Instances,
+    Nodes,
+    Profile,
+    Region,
+    Role,
+    Since,
+    Tag,
+    Until,
+    Where,
+)
 from gpuvet.tools.paging import onward, resume, with_rest
 from gpuvet.tools.reply import fit, limit_of, reply
 
@@ -69,7 +84,7 @@ class Judge(Protocol):
     """Whatever can answer for a window: a case today, a live account likewise."""
 
     def verdicts(
-        self, *, since: str | None, until: str | None, failure_at: str | None
+        self, *, since: str | None, until: str | None, failure_at: str | None, where: Where
     ) -> VerdictReport:
         """Return the verdict report of a window."""
         ...
@@ -87,6 +102,12 @@ class CalculatorTools:
         until: Until = None,
         failure_at: FailureAt = None,
         nodes: Nodes = (),
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
         detail: Detail = "summary",
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, VerdictPage]:
@@ -103,16 +124,10 @@ class CalculatorTools:
             "until": until,
             "failure_at": failure_at,
             "nodes": ",".join(nodes),
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
         }
         start = resume(cursor, "node_verdicts", question)
-        report = _only(
-            self.judge.verdicts(
-                since=_text(question["since"]),
-                until=_text(question["until"]),
-                failure_at=_text(question["failure_at"]),
-            ),
-            tuple(n for n in (question["nodes"] or "").split(",") if n),
-        )
+        report = self._verdicts(question)
         ordered = sorted(report.nodes, key=_urgency)
 
         def page(count: int) -> tuple[VerdictPage, str]:
@@ -150,6 +165,12 @@ class CalculatorTools:
         since: Since = None,
         until: Until = None,
         nodes: Nodes = (),
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
         detail: Detail = "summary",
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, CoveragePage]:
@@ -161,14 +182,15 @@ class CalculatorTools:
         """
         from gpuvet.report.verdict import coverage_markdown
 
-        question = {"since": since, "until": until, "nodes": ",".join(nodes)}
+        question = {
+            "since": since,
+            "until": until,
+            "failure_at": None,
+            "nodes": ",".join(nodes),
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
+        }
         start = resume(cursor, "log_coverage", question)
-        report = _only(
-            self.judge.verdicts(
-                since=_text(question["since"]), until=_text(question["until"]), failure_at=None
-            ),
-            tuple(n for n in (question["nodes"] or "").split(",") if n),
-        )
+        report = self._verdicts(question)
         rows = sorted(report.coverage, key=_blindness)
 
         def page(count: int) -> tuple[CoveragePage, str]:
@@ -194,6 +216,15 @@ class CalculatorTools:
 
         answer, text, _ = fit(page, len(rows) - start, limit_of(detail))
         return reply(answer, text)
+
+    def _verdicts(self, question: Mapping[str, str | None]) -> VerdictReport:
+        report = self.judge.verdicts(
+            since=_text(question["since"]),
+            until=_text(question["until"]),
+            failure_at=_text(question["failure_at"]),
+            where=Where.of(question),
+        )
+        return _only(report, tuple(n for n in (question["nodes"] or "").split(",") if n))
 
     def explain_xid(
         self,

@@ -7,10 +7,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from gpuvet.errors import UsageError
+from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
+from gpuvet.tools.arguments import Where
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
+    from gpuvet.modes.preflight_run import RunWords
 
 
 def _present() -> datetime:
@@ -30,9 +34,10 @@ class CaseJudge:
         self._case: Case | None = None
 
     def verdicts(
-        self, *, since: str | None, until: str | None, failure_at: str | None
+        self, *, since: str | None, until: str | None, failure_at: str | None, where: Where
     ) -> VerdictReport:
         """Return the verdict report of a window."""
+        _refuse_elsewhere(where)
         from gpuvet.modes.verdict import verdict_report
         from gpuvet.modes.window import Asked
 
@@ -40,9 +45,16 @@ class CaseJudge:
         return verdict_report(self._read(), asked, clock=self._clock())
 
     def incident(
-        self, *, question: str | None, since: str | None, until: str | None, failure_at: str | None
+        self,
+        *,
+        question: str | None,
+        since: str | None,
+        until: str | None,
+        failure_at: str | None,
+        where: Where,
     ) -> IncidentReport:
         """Return the incident report of a window."""
+        _refuse_elsewhere(where)
         from gpuvet.modes.incident import incident_report
         from gpuvet.modes.window import Asked
 
@@ -53,6 +65,18 @@ class CaseJudge:
         asked = Asked(since=since, until=until, failure_at=failure_at)
         return incident_report(case, asked, clock=self._clock())
 
+    def preflight(
+        self, *, question: str | None, words: "RunWords", where: Where
+    ) -> PreflightReport:
+        """Return the preflight report of a run."""
+        _refuse_elsewhere(where)
+        from gpuvet.modes.preflight import preflight_report
+
+        case = self._read()
+        if question:
+            case = replace(case, meta=case.meta.model_copy(update={"question": question}))
+        return preflight_report(case, words, clock=self._clock())
+
     def _read(self) -> "Case":
         from gpuvet.case import load_case
 
@@ -61,3 +85,11 @@ class CaseJudge:
             if self._case is None:
                 self._case = load_case(self._path, question=self._question)
             return self._case
+
+
+def _refuse_elsewhere(where: Where) -> None:
+    if where != Where():
+        raise UsageError(
+            "this server answers from the case it was started with: leave out cluster, instances, "
+            "tag, profile, region and role, or start it without --case"
+        )

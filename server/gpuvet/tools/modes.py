@@ -1,5 +1,6 @@
 """Tools that answer a whole question: the incident report and its timeline."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -15,7 +16,21 @@ from gpuvet.model.report import (
     ReportWindow,
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
-from gpuvet.tools.arguments import Cursor, Detail, FailureAt, Question, Since, Until
+from gpuvet.tools.arguments import (
+    Cluster,
+    Cursor,
+    Detail,
+    FailureAt,
+    Instances,
+    Profile,
+    Question,
+    Region,
+    Role,
+    Since,
+    Tag,
+    Until,
+    Where,
+)
 from gpuvet.tools.paging import onward, resume, with_rest
 from gpuvet.tools.reply import fit, limit_of, reply
 
@@ -94,7 +109,13 @@ class Triage(Protocol):
     """Whatever can answer a question: a case today, a live account likewise."""
 
     def incident(
-        self, *, question: str | None, since: str | None, until: str | None, failure_at: str | None
+        self,
+        *,
+        question: str | None,
+        since: str | None,
+        until: str | None,
+        failure_at: str | None,
+        where: Where,
     ) -> IncidentReport:
         """Return the incident report of a window."""
         ...
@@ -112,6 +133,12 @@ class ModeTools:
         since: Since = None,
         until: Until = None,
         failure_at: FailureAt = None,
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
         detail: Detail = "summary",
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, IncidentPage]:
@@ -127,9 +154,10 @@ class ModeTools:
             "since": since,
             "until": until,
             "failure_at": failure_at,
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
         }
         start = resume(cursor, "incident_report", asked)
-        report = self.triage.incident(**asked)
+        report = self._incident(asked)
         ordered = sorted(report.nodes, key=lambda n: (_URGENT.index(n.verdict), n.node))
 
         def page(count: int) -> tuple[IncidentPage, str]:
@@ -142,10 +170,25 @@ class ModeTools:
         answer, text, _ = fit(page, len(ordered) - start, limit_of(detail))
         return reply(answer, text)
 
+    def _incident(self, asked: Mapping[str, str | None]) -> IncidentReport:
+        return self.triage.incident(
+            question=asked["question"],
+            since=asked["since"],
+            until=asked["until"],
+            failure_at=asked["failure_at"],
+            where=Where.of(asked),
+        )
+
     def timeline(
         self,
         since: Since = None,
         until: Until = None,
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
         detail: Detail = "summary",
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, TimelinePage]:
@@ -155,9 +198,15 @@ class ModeTools:
         network episodes, job log lines. Sources that agree are named side by side; planned
         events and failed calls are marked; a source that was not read has an entry of its own.
         """
-        asked = {"question": None, "since": since, "until": until, "failure_at": None}
+        asked = {
+            "question": None,
+            "since": since,
+            "until": until,
+            "failure_at": None,
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
+        }
         start = resume(cursor, "timeline", asked)
-        report = self.triage.incident(**asked)
+        report = self._incident(asked)
         events = report.timeline
 
         def page(count: int) -> tuple[TimelinePage, str]:

@@ -1,7 +1,8 @@
 """The tool that answers whether a run would survive until its end."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from mcp.types import CallToolResult
 from pydantic import AwareDatetime, Field
@@ -17,9 +18,23 @@ from gpuvet.model.preflight import (
     SpecFindingRow,
 )
 from gpuvet.model.readiness import Ready
-from gpuvet.tools.arguments import Cursor, Detail, Question
+from gpuvet.tools.arguments import (
+    Cluster,
+    Cursor,
+    Detail,
+    Instances,
+    Profile,
+    Question,
+    Region,
+    Role,
+    Tag,
+    Where,
+)
 from gpuvet.tools.paging import onward, resume, with_rest
 from gpuvet.tools.reply import fit, limit_of, reply
+
+if TYPE_CHECKING:
+    from gpuvet.modes.preflight_run import RunWords
 
 _MOST_SPEC_FINDINGS = 12
 _WHY_CHARACTERS = 300
@@ -90,15 +105,7 @@ class Preflighter(Protocol):
     """Whatever can judge a run that has not begun."""
 
     def preflight(
-        self,
-        *,
-        question: str | None,
-        start: str | None,
-        hours: float | None,
-        checkpoint_every: str | None,
-        nodes: int | None,
-        auto_resume: bool | None,
-        job_spec: str | None,
+        self, *, question: str | None, words: "RunWords", where: Where
     ) -> PreflightReport:
         """Return the preflight report of a run."""
         ...
@@ -119,6 +126,12 @@ class PreflightTools:
         nodes: RunNodes = None,
         auto_resume: AutoResume = None,
         job_spec: JobSpecText = None,
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
         detail: Detail = "summary",
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, PreflightPage]:
@@ -136,17 +149,10 @@ class PreflightTools:
             "checkpoint_every": checkpoint_every,
             "nodes": _text(nodes),
             "auto_resume": _text(auto_resume),
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
         }
         begin = resume(cursor, "preflight_report", asked)
-        report = self.source.preflight(
-            question=asked["question"],
-            start=asked["start"],
-            hours=float(asked["hours"]) if asked["hours"] else None,
-            checkpoint_every=asked["checkpoint_every"],
-            nodes=int(asked["nodes"]) if asked["nodes"] else None,
-            auto_resume=asked["auto_resume"] == "True" if asked["auto_resume"] else None,
-            job_spec=job_spec,
-        )
+        report = self._report(asked, job_spec)
         ordered = _by_urgency(report.checks)
 
         def page(count: int) -> tuple[PreflightPage, str]:
@@ -160,6 +166,19 @@ class PreflightTools:
 
         answer, text, _ = fit(page, len(ordered) - begin, limit_of(detail))
         return reply(answer, text)
+
+    def _report(self, asked: Mapping[str, str | None], job_spec: str | None) -> PreflightReport:
+        from gpuvet.modes.preflight_run import RunWords
+
+        words = RunWords(
+            start=asked["start"],
+            hours=float(asked["hours"]) if asked["hours"] else None,
+            checkpoint_every=asked["checkpoint_every"],
+            nodes=int(asked["nodes"]) if asked["nodes"] else None,
+            auto_resume=asked["auto_resume"] == "True" if asked["auto_resume"] else None,
+            spec=job_spec,
+        )
+        return self.source.preflight(question=asked["question"], words=words, where=Where.of(asked))
 
 
 def _text(value: float | None) -> str | None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.spec_examples import BASE, EXAMPLES
+from spec_examples import BASE, EXAMPLES
 
 from gpuvet.checks.spec import CODES, DOCUMENT_CHECKS, FIELD_CHECKS, JOB_CHECKS, MONITOR_CHECKS
 from gpuvet.model.check import CheckOptions, Severity

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.spec_examples import BASE, ELASTIC, job
+from spec_examples import BASE, ELASTIC, job
 
 from gpuvet.model.yaml_tree import walk
 from gpuvet.modes.spec import check_text, fixed_text

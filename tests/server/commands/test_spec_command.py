@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.spec_examples import BASE, job
-from tests.training_logs import training_log
+from spec_examples import BASE, job
+from training_logs import training_log
 
 from gpuvet.commands import spec
 from gpuvet.errors import UsageError

@@ -1,7 +1,7 @@
 """A file in, findings out: documents, templates, suppressions and fixes."""
 
 import pytest
-from tests.spec_examples import BASE, SERVICE_MONITOR, job
+from spec_examples import BASE, SERVICE_MONITOR, job
 
 from gpuvet.errors import UsageError
 from gpuvet.model.check import CheckOptions, Severity, Suppressed

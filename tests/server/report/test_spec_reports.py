@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator
-from tests.spec_examples import BASE, job
+from spec_examples import BASE, job
 
 from gpuvet.checks.spec_pages import explanation, rule_texts, spec_checks_page
 from gpuvet.errors import UsageError

@@ -1,7 +1,7 @@
 """Log monitors proposed from logs: silent on the good run, awake on a bad one."""
 
 import pytest
-from tests.training_logs import FAULTS, Fault, training_log
+from training_logs import FAULTS, Fault, training_log
 
 from gpuvet.errors import UsageError
 from gpuvet.model.check import Severity

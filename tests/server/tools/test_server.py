@@ -52,6 +52,9 @@ async def test_every_tool_is_read_only_titled_and_described(era: Era) -> None:
         "node_verdicts",
         "log_coverage",
         "explain_xid",
+        "check_job_spec",
+        "simulate_log_monitors",
+        "suggest_log_monitors",
     ]
     for tool in tools:
         assert tool.annotations is not None

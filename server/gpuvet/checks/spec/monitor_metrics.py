@@ -187,7 +187,7 @@ def hides_later_rules(job: JobSpec) -> Iterator[Hit]:
     """A rule that can fail stands before others."""
     for rule in job.rules[:-1]:
         if catches_words(rule):
-            later = len(job.rules) - rule.index - 1
+            later = len(job.rules) - rule.position - 1
             yield Hit(
                 rule.field.at("name"),
                 f"{rule.name} can fail on a value and hide {_counted(later)} after it on that line",

@@ -199,7 +199,7 @@ def several_lines(job: JobSpec) -> Iterator[Hit]:
 
 def _newline_inside(tree: Tree) -> bool:
     """A line break at the very end is fine: a line keeps its own."""
-    if isinstance(tree, Cat):
+    if isinstance(tree, Cat) and tree.items:
         return any(wants_newline(item) for item in tree.items[:-1]) or _newline_inside(
             tree.items[-1]
         )

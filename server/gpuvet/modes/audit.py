@@ -1,0 +1,437 @@
+"""`gpuvet audit`: gather, prove the hours, judge the nodes, and say what may be claimed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gpuvet.calculators.audit_claims import count_xids, fleet_claim, node_claim
+from gpuvet.calculators.audit_faults import fault_rows, outlier_rows
+from gpuvet.calculators.audit_holes import HoleEvidence, holes_of
+from gpuvet.calculators.audit_hours import hour_grid, is_out_of_scope, unpacked
+from gpuvet.calculators.audit_lights import Place, light_rows
+from gpuvet.calculators.audit_lost import LostEvidence, lost_hours
+from gpuvet.calculators.audit_witnesses import witnesses_of
+from gpuvet.calculators.change_words import who
+from gpuvet.calculators.finding import NodeView
+from gpuvet.calculators.question import choose_mode
+from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_entries
+from gpuvet.calculators.verdict import judge_cluster, view_nodes
+from gpuvet.case import Case
+from gpuvet.model.audit import (
+    AuditReport,
+    ClusterRow,
+    FaultRow,
+    Hole,
+    LostHours,
+    NodeSight,
+    ReplacementRow,
+)
+from gpuvet.model.case import Accelerator, CaseNode
+from gpuvet.model.cause import Failure, Label, Symptom, TimelineEvent
+from gpuvet.model.cluster import ClusterEvidence, NotSeen
+from gpuvet.model.coverage import (
+    CoverageStatus,
+    Gate,
+    NodeCoverage,
+    Shipper,
+    SourceCoverage,
+)
+from gpuvet.model.evidence import Reason, Window
+from gpuvet.model.hours import HourCode, HourGrid
+from gpuvet.model.report import NotSeenRow, ReportConfidence
+from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.audit_capacity import reserved_spans
+from gpuvet.modes.audit_evidence import AuditEvidence, gpus_of, read_audit_evidence
+from gpuvet.modes.control_plane import ControlPlane, read_control_plane
+from gpuvet.modes.evidence import Gathered, gather
+from gpuvet.modes.gather_capacity import timeline_capacity
+from gpuvet.modes.gather_change import change_evidence, timeline_change
+from gpuvet.modes.incident import inputs_of
+from gpuvet.modes.logs import rules_of
+from gpuvet.modes.scope import Scope
+from gpuvet.modes.verdict import FINDINGS, NOTHING, TOO_LITTLE, common_fields, not_seen_rows
+from gpuvet.modes.window import Asked, Resolved, resolve
+from gpuvet.report.audit import audit_markdown, audit_short
+from gpuvet.report.verdict import headline
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a GPU hour costs, in the user's own words; without it no money is named."""
+
+    per_gpu_hour: float | None = None
+    currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Everything an audit reports, judged."""
+
+    gathered: Gathered
+    plane: ControlPlane
+    extra: AuditEvidence
+    verdicts: tuple[NodeVerdict, ...]
+    grid: HourGrid
+    holes: tuple[Hole, ...]
+    sight: tuple[NodeSight, ...]
+    faults: tuple[FaultRow, ...]
+    lost: LostHours
+
+
+def audit_report(
+    case: Case, asked: Asked, *, clock: datetime, price: Price = Price()
+) -> AuditReport:
+    """Return what of one cluster may be claimed over a period, and what not.
+
+    Args:
+        case: Where the evidence comes from.
+        asked: What the caller said about time.
+        clock: The present, used only where the case has no clock of its own.
+        price: Of a GPU hour, where the user gives one.
+    """
+    resolved = resolve(case.meta, asked, case.meta.now or clock)
+    gathered = without_gpus_aside(gather(case, resolved))
+    scope = _scope(case, resolved, gathered)
+    plane = read_control_plane(case, scope, gathered.evidence, gathered.services)
+    extra = read_audit_evidence(case, scope, gathered)
+    found = _judged(case, resolved, gathered, plane, extra, price)
+    return worded(_report(case, resolved, scope, found))
+
+
+def without_gpus_aside(gathered: Gathered) -> Gathered:
+    """Return the evidence with nothing asked of nodes that are known to have no GPU."""
+    aside = {n.node for n in gathered.nodes if n.accelerator is Accelerator.NO}
+    if not aside:
+        return gathered
+    nodes = tuple(
+        node.model_copy(update={"coverage": _nothing_asked(node.coverage)})
+        if node.node in aside
+        else node
+        for node in gathered.evidence.nodes
+    )
+    return replace(gathered, evidence=gathered.evidence.model_copy(update={"nodes": nodes}))
+
+
+def _nothing_asked(coverage: NodeCoverage) -> NodeCoverage:
+    bare = SourceCoverage(
+        node=coverage.node,
+        source=Shipper.UNKNOWN,
+        group=None,
+        stream=None,
+        status=CoverageStatus.NOT_APPLICABLE,
+        reason="no GPU on this node",
+    )
+    return NodeCoverage(
+        node=coverage.node,
+        status=CoverageStatus.NOT_APPLICABLE,
+        gate=Gate.NONE,
+        sources=tuple(
+            bare.model_copy(update={"source": one.source, "group": one.group, "stream": one.stream})
+            for one in coverage.sources
+        )
+        or (bare,),
+    )
+
+
+def _scope(case: Case, resolved: Resolved, gathered: Gathered) -> Scope:
+    return Scope(
+        window=resolved.window,
+        now=resolved.now,
+        failure=Failure(symptom=Symptom.UNKNOWN),
+        nodes=gathered.nodes,
+        orchestrator=gathered.evidence.orchestrator,
+        cluster=case.meta.cluster,
+        account=case.meta.account,
+        region=case.meta.region,
+    )
+
+
+def _judged(
+    case: Case,
+    resolved: Resolved,
+    gathered: Gathered,
+    plane: ControlPlane,
+    extra: AuditEvidence,
+    price: Price,
+) -> _Found:
+    evidence, rules = gathered.evidence, rules_of(case)
+    verdicts = judge_cluster(_with_gpus(evidence))
+    by_node = {v.node: v.verdict for v in verdicts}
+    grid = hour_grid(evidence, rules)
+    views = view_nodes(evidence)
+    judged = [view for view in views if view.node.node in by_node]
+    asked = resolved.window.padded(rules.pad, rules.pad)
+    live = {n.node: frozenset(n.coverage.live_hours) for n in evidence.nodes}
+    changes = plane.trail.changes
+    holes = holes_of(
+        evidence.nodes,
+        grid,
+        HoleEvidence(lines=extra.agents, notes=case.notes, changes=changes, live=live),
+    )
+    return _Found(
+        gathered=gathered,
+        plane=plane,
+        extra=extra,
+        verdicts=verdicts,
+        grid=grid,
+        holes=holes,
+        sight=tuple(_sight(case, gathered, views, grid, holes, extra, asked)),
+        faults=fault_rows(judged, by_node, asked),
+        lost=_lost(resolved, gathered, plane, extra, price),
+    )
+
+
+def _with_gpus(evidence: ClusterEvidence) -> ClusterEvidence:
+    kept = tuple(n for n in evidence.nodes if not is_out_of_scope(n.coverage))
+    return evidence.model_copy(update={"nodes": kept})
+
+
+def _lost(
+    resolved: Resolved,
+    gathered: Gathered,
+    plane: ControlPlane,
+    extra: AuditEvidence,
+    price: Price,
+) -> LostHours:
+    found = LostEvidence(
+        window=resolved.window,
+        gpus=gpus_of(gathered),
+        power=extra.power,
+        reserved=reserved_spans(plane.capacity),
+        replaced=plane.replaced,
+    )
+    return lost_hours(
+        gathered.evidence.nodes, found, price=price.per_gpu_hour, currency=price.currency
+    )
+
+
+def _sight(
+    case: Case,
+    gathered: Gathered,
+    views: Sequence[NodeView],
+    grid: HourGrid,
+    holes: Sequence[Hole],
+    extra: AuditEvidence,
+    asked: Window,
+) -> Iterator[NodeSight]:
+    own = {row.node: unpacked(row.runs) for row in grid.rows if row.source is None}
+    known: Mapping[str, CaseNode] = {node.node: node for node in gathered.nodes}
+    by_node: dict[str, list[Hole]] = {}
+    for hole in holes:
+        by_node.setdefault(hole.node, []).append(hole)
+    is_hyperpod = gathered.evidence.orchestrator.is_hyperpod
+    for view in views:
+        node, codes = view.node, own[view.node.node]
+        xids = count_xids(view.events.occurrences, asked)
+        measured = sum(code is HourCode.LIVE for code in codes)
+        yield NodeSight(
+            node=node.node,
+            cluster=case.meta.cluster,
+            host=node.host,
+            instance_type=node.instance_type,
+            instance_group=known[node.node].instance_group if node.node in known else None,
+            launched_at=node.launched_at,
+            left_at=node.left_at,
+            status=_status(node.coverage.status, out=is_out_of_scope(node.coverage)),
+            hours_measured=measured,
+            hours_asked=sum(code.is_seen or code.is_hole for code in codes),
+            xid_events=xids.total,
+            undated_xids=xids.undated,
+            claim=node_claim(node.coverage, xids, by_node.get(node.node, ())),
+            witnesses=witnesses_of(
+                node, extra.witnesses, is_hyperpod=is_hyperpod, xid_events=xids.total
+            ),
+        )
+
+
+def _status(status: CoverageStatus, *, out: bool) -> CoverageStatus:
+    return CoverageStatus.NOT_APPLICABLE if out else status
+
+
+def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> AuditReport:
+    gathered, sight = found.gathered, found.sight
+    common = common_fields(case, resolved, gathered)
+    verdicts = {v.node: v.verdict for v in found.verdicts}
+    label, because = _label(found)
+    confidence, basis = _confidence(sight, found)
+    claim = fleet_claim(sight, verdicts, outside_of(sight))
+    choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
+    return AuditReport(
+        **common,
+        mode_because=choice.why if choice.mode == "Audit" else "asked for",
+        question=case.meta.question,
+        headline=_headline(found.verdicts, sight),
+        claim=claim,
+        verdicts=verdicts,
+        label=label,
+        label_because=because,
+        confidence=confidence,
+        confidence_basis=basis,
+        clusters=(
+            ClusterRow(
+                cluster=case.meta.cluster,
+                account=case.meta.account,
+                region=case.meta.region,
+                source=case.meta.id,
+                status="read",
+                orchestrator=common["orchestrator"],
+                window=common["window"],
+                nodes=len(sight),
+                claim=claim,
+            ),
+        ),
+        nodes=found.verdicts,
+        sight=sight,
+        holes=found.holes,
+        hours=found.grid,
+        faults=found.faults,
+        outliers=outlier_rows([n for n in sight if n.hours_asked], found.faults),
+        replacements=tuple(_replacements(found.plane)),
+        lost=found.lost,
+        lights=light_rows(
+            [n for n in sight if n.status is not CoverageStatus.NOT_APPLICABLE],
+            found.holes,
+            Place(
+                scope.orchestrator,
+                cluster=scope.cluster,
+                region=scope.region,
+                group=next((h.group for h in common["coverage"] if h.group), None),
+            ),
+        ),
+        timeline=_timeline(case, resolved, scope, found),
+        not_seen=tuple(_missing(case, found)),
+        context=tuple(f"{n.at_words or n.at or ''} {n.text}".strip() for n in case.notes),
+    )
+
+
+def outside_of(sight: Sequence[NodeSight]) -> tuple[str, ...]:
+    """Return the nodes of which nothing is asked."""
+    return tuple(n.node for n in sight if n.status is CoverageStatus.NOT_APPLICABLE)
+
+
+def _headline(verdicts: Sequence[NodeVerdict], sight: Sequence[NodeSight]) -> str:
+    seen, asked = (
+        sum(n.hours_measured for n in sight),
+        sum(n.hours_asked for n in sight),
+    )
+    return f"{headline(verdicts)} · kernel log seen in {seen} of {asked} node-hours"
+
+
+def _label(found: _Found) -> tuple[Label, str]:
+    """Proven where each finding, holes included, was read from a source with status OK."""
+    failed = [missing.what for missing in found.gathered.not_seen]
+    unverified = [
+        source.stream or source.node
+        for node in found.gathered.evidence.nodes
+        for source in node.coverage.sources
+        if source.status is CoverageStatus.UNVERIFIED
+    ]
+    if not found.verdicts:
+        return Label.HYPOTHESIS, "no node was found"
+    if failed:
+        return Label.HYPOTHESIS, f"not read completely: {failed[0]}"
+    if unverified:
+        return Label.HYPOTHESIS, f"not proven either way: {len(unverified)} streams"
+    return Label.PROVEN, "every finding and every hole was read from a complete source"
+
+
+def _confidence(sight: Sequence[NodeSight], found: _Found) -> tuple[ReportConfidence, str]:
+    """High: every hour of every node seen; Low: a node could not be seen at all, or no node."""
+    asked = [n for n in sight if n.status is not CoverageStatus.NOT_APPLICABLE]
+    if not asked:
+        return "Low", "no GPU node was found"
+    dark = [n for n in asked if not n.hours_measured and not _speaks(n)]
+    if dark:
+        return "Low", f"{len(dark)} of {len(asked)} nodes were seen in no hour"
+    partly = [n for n in asked if n.hours_measured < n.hours_asked]
+    if partly:
+        return "Medium", f"{len(partly)} of {len(asked)} nodes were not seen in every hour"
+    if found.gathered.not_seen:
+        return "Medium", f"not read completely: {found.gathered.not_seen[0].what}"
+    return "High", "every hour of every node was seen"
+
+
+def _speaks(node: NodeSight) -> bool:
+    """Say whether something other than counted hours speaks for a node."""
+    return node.status in {
+        CoverageStatus.DETECTIONS,
+        CoverageStatus.NO_HMA_DETECTIONS,
+        CoverageStatus.MEASURED,
+    }
+
+
+def _replacements(plane: ControlPlane) -> Iterator[ReplacementRow]:
+    for one in plane.replaced:
+        if one.old or one.new:
+            yield ReplacementRow(
+                at=one.call.at,
+                by=who(one.call),
+                call=one.call.name,
+                old=one.old,
+                new=tuple(node.id for node in one.new),
+                group=one.group,
+                link=one.link.value if one.link is not None else None,
+                certain=one.is_certain,
+                evidence=one.call.evidence,
+            )
+
+
+def _timeline(
+    case: Case, resolved: Resolved, scope: Scope, found: _Found
+) -> tuple[TimelineEvent, ...]:
+    evidence = found.gathered.evidence
+    changes = change_evidence(case, scope, found.plane, evidence)
+    events = [
+        *node_timeline(evidence),
+        *timeline_capacity(found.plane.capacity),
+        *timeline_change(case, changes),
+        *unread_entries(found.gathered.not_seen, resolved.window),
+    ]
+    return merge_timeline(events, resolved.window)
+
+
+def _missing(case: Case, found: _Found) -> Iterator[NotSeenRow]:
+    trail = found.plane.trail
+    rows = [*not_seen_rows(case, found.gathered)]
+    rows += [_row(missing) for missing in found.extra.not_seen]
+    if not trail.is_complete:
+        reason = next((one.reason for one in trail.missed if one.reason), Reason.NOT_RECORDED)
+        rows.append(
+            NotSeenRow(
+                what=f"control-plane calls: {len(trail.missed)} of {len(trail.asked)} event names",
+                reason=reason,
+                closes_with="who replaced or changed nodes (cloudtrail:LookupEvents)",
+            )
+        )
+    seen: set[str] = set()
+    for row in rows:
+        if row.what not in seen:
+            seen.add(row.what)
+            yield row
+
+
+def _row(missing: NotSeen) -> NotSeenRow:
+    return NotSeenRow(
+        what=missing.what,
+        reason=missing.reason,
+        closes_with=missing.closes_with,
+        nodes=missing.nodes,
+    )
+
+
+def worded(report: AuditReport) -> AuditReport:
+    """Return a report with its texts written from its values."""
+    bare = report.model_copy(update={"short": "", "markdown": ""})
+    return bare.model_copy(update={"short": audit_short(bare), "markdown": audit_markdown(bare)})
+
+
+def exit_code(report: AuditReport) -> int:
+    """Return 1 for anything to act on, 3 for too little seen, else 0; findings outrank 3."""
+    acting = {Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR}
+    verdicts = set(report.verdicts.values())
+    if acting & verdicts:
+        return FINDINGS
+    unread = any(cluster.status != "read" for cluster in report.clusters)
+    if unread or not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
+        return TOO_LITTLE
+    return NOTHING
