@@ -56,6 +56,7 @@ _LOAD = timedelta(hours=72)
 _MOST_PLACES = 64
 _MANAGER_LIVE = timedelta(hours=2)
 _CLUSTERMGTD = (".clustermgtd",)
+_GONE = frozenset({"terminated", "shutting-down", "ShuttingDown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +211,10 @@ def _nodes(gathered: Gathered, verdicts: Sequence[NodeVerdict]) -> Iterable[RunN
     own = {v.node: v for v in verdicts}
     named = {n.node: n for n in gathered.nodes}
     for evidence in gathered.evidence.nodes:
-        if evidence.node in own:
-            yield _node(evidence, named.get(evidence.node), own[evidence.node])
+        node = named.get(evidence.node)
+        is_gone = evidence.left_at is not None or (node is not None and node.state in _GONE)
+        if evidence.node in own and not is_gone:
+            yield _node(evidence, node, own[evidence.node])
 
 
 def _node(evidence: NodeEvidence, node: CaseNode | None, verdict: NodeVerdict) -> RunNode:

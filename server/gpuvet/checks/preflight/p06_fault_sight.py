@@ -76,7 +76,9 @@ def _judged(view: View, node: RunNode) -> tuple[CheckStatus, str]:
 
 
 def _detections(node: RunNode) -> Iterator[Part]:
-    told = sorted((r for r in node.records.hma if r.reason != _APPLICATION), key=_when)
+    # A policy line without a condition copies a driver's line; the verdict judges that (P25).
+    hardware = (r for r in node.records.hma if r.condition and r.reason != _APPLICATION)
+    told = sorted(hardware, key=_when)
     latest = {r.condition: r for r in told}
     active = [r for r in latest.values() if r.condition_true]
     if active:

@@ -10,6 +10,7 @@ from gpuvet.model.check import CheckStatus
 from gpuvet.model.coverage import VISIBLE
 from gpuvet.model.events import FabricState
 from gpuvet.model.network import Transport
+from gpuvet.report.words import counted
 
 _COLLECT = (
     "the first minutes of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET, in a log stream"
@@ -71,7 +72,7 @@ def _changed_after(view: View, run: Run) -> Part | None:
     return Part(
         CheckStatus.UNVERIFIED,
         later[0],
-        f"{len(later)} nodes started after the last run at {stamp(run.began)}: its lines say "
+        f"{counted(len(later), 'node')} started after the last run at {stamp(run.began)}: its lines say "
         "nothing of them",
         closes_with=_COLLECT,
     )

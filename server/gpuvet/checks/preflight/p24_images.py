@@ -8,6 +8,7 @@ from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster_state import GroupState
+from gpuvet.report.words import counted
 
 _CHANGING = frozenset({"InProgress", "RollbackInProgress"})
 
@@ -75,7 +76,10 @@ def _instances(view: View) -> Iterator[Part]:
     elif by_image and not unknown:
         name, own = next(iter(by_image.items()))
         yield Part(
-            CheckStatus.PASS, name, f"{len(own)} nodes run {name}", evidence=view.instances.refs
+            CheckStatus.PASS,
+            name,
+            f"{counted(len(own), 'node')} on {name}",
+            evidence=view.instances.refs,
         )
     elif view.instances.is_complete:
         why = "the images of the nodes were not returned"

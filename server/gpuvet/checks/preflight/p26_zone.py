@@ -9,6 +9,7 @@ from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import Subnet
 from gpuvet.model.check import CheckStatus
+from gpuvet.report.words import counted
 
 _SUBNETS = "the nodes' subnets"
 
@@ -42,12 +43,12 @@ def _nodes(view: View) -> Iterator[Part]:
         )
     elif zones and len(zones) >= len(view.nodes):
         only = next(iter(zones.values()))
-        yield Part(CheckStatus.PASS, only, f"{len(zones)} nodes lie in {only}")
+        yield Part(CheckStatus.PASS, only, f"{counted(len(zones), 'node')} in {only}")
     else:
         yield Part(
             CheckStatus.UNVERIFIED,
             "the nodes",
-            f"the zone of {len(view.nodes) - len(zones)} nodes was not returned",
+            f"the zone of {counted(len(view.nodes) - len(zones), 'node')} was not returned",
             closes_with="DescribeInstances, or DescribeClusterNode of each node: Placement",
         )
 
