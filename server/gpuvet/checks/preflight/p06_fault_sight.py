@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, stamp, unread
+from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, no_node, stamp, unread
 from gpuvet.checks.preflight.view import RunNode, View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.coverage import VISIBLE, CoverageStatus
@@ -19,12 +19,7 @@ def fault_sight(view: View) -> Iterator[Part]:
     if not view.listed.is_complete:
         yield unread(view.listed, "the list of nodes")
     if not view.nodes:
-        yield Part(
-            CheckStatus.UNVERIFIED,
-            view.cluster_name or "the cluster",
-            "no accelerated node is listed: no node's log could be looked at",
-            closes_with="list the nodes once they run",
-        )
+        yield no_node()
     for node in view.nodes:
         yield _sight(view, node)
         yield from _detections(node)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpuvet.calculators.addresses import addresses_of_node
 from gpuvet.catalog.instance_types import instance_type
 from gpuvet.checks.preflight.holdings import holdings
-from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, unread
+from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, no_node, unread
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View, plain
 from gpuvet.model.capacity import Subnet
@@ -28,12 +28,7 @@ def addresses(view: View) -> Iterator[Part]:
         for kind in sorted({plain(n.instance_type) for n in view.nodes if n.instance_type}):
             yield _room(view, None, kind)
     if not (view.accelerated if view.is_hyperpod else view.nodes):
-        yield Part(
-            CheckStatus.UNVERIFIED,
-            view.cluster_name or "the cluster",
-            "no accelerated node or group is known: what a node needs is not known",
-            closes_with="list the nodes",
-        )
+        yield no_node()
     yield from _interfaces(view)
 
 
@@ -130,6 +125,10 @@ def _interfaces(view: View) -> Iterator[Part]:
         reading = view.interface_quota if quota is None else view.interfaces
         yield unread(reading, "network interfaces")
         return
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the nodes", "the interfaces they hold")
+    elif not view.nodes:
+        yield no_node()
     cards = max((_cards(kind) for kind in view.types), default=1)
     used = len(rows(view.interfaces))
     least = sum(_cards(plain(n.instance_type)) for n in view.nodes)

@@ -75,12 +75,8 @@ def _instances(view: View) -> Iterator[Part]:
         yield _mixed(dict(by_image))
     elif by_image and not unknown:
         name, own = next(iter(by_image.items()))
-        yield Part(
-            CheckStatus.PASS,
-            name,
-            f"{counted(len(own), 'node')} on {name}",
-            evidence=view.instances.refs,
-        )
+        why = f"{counted(len(own), 'node')} on {name}"
+        yield Part(CheckStatus.PASS, name, why, evidence=view.instances.refs)
     elif view.instances.is_complete:
         why = "the images of the nodes were not returned"
         closes = "ec2:DescribeInstances: ImageId"

@@ -85,11 +85,18 @@ def _zones_of(one: Holding) -> set[str]:
 
 
 def _storage(view: View, known: dict[str, Subnet]) -> Iterator[Part]:
-    if view.storage is None or not view.storage.systems.status.is_complete:
+    if not systems(view) or view.storage is None or not view.storage.systems.status.is_complete:
         yield no_system(view)
     for seen in systems(view):
         theirs = {known[name].zone for name in seen.system.subnets if name in known}
         wanted = {z for one in holdings(view) if one.is_reserved for z in _zones_of(one)}
+        if wanted and not theirs - {None}:
+            yield Part(
+                CheckStatus.UNVERIFIED,
+                seen.system.id,
+                f"the zone of {seen.system.id} was not returned",
+                closes_with=f"ec2:DescribeSubnets of {', '.join(seen.system.subnets) or 'it'}",
+            )
         if theirs - {None} and wanted and not theirs & wanted:
             yield Part(
                 CheckStatus.RISK,
