@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.storage_world import SYSTEM, flat, series
+from storage_world import SYSTEM, flat, series
 
 from gpuvet.calculators.fsx_link import Placement
 from gpuvet.calculators.storage_inputs import Seen, StorageInputs, of_the_job, seen_systems
@@ -390,7 +390,13 @@ def nccl(
     """Return the lines of one start of a job on the nodes."""
     lines: list[NcclLine] = []
     for place, name in enumerate(names):
-        shared = {"node": name, "stream": "job.log", "host": name, "pid": 1, "at": when}
+        shared: dict[str, Any] = {
+            "node": name,
+            "stream": "job.log",
+            "host": name,
+            "pid": 1,
+            "at": when,
+        }
         lines.append(
             NcclLine(
                 **shared,

@@ -6,14 +6,16 @@ turn, each log lost, each node's log made unreadable.
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
-from tests.preflight_examples import EXAMPLES, Example
-from tests.preflight_world import changed, coverage, hyperpod, node
+from preflight_examples import EXAMPLES, Example
+from preflight_world import changed, coverage, hyperpod, node
 
-from gpuvet.checks.preflight import CHECKS, P1, P2
+from gpuvet.checks.preflight import CHECKS
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, evaluate
+from gpuvet.checks.preflight.p01_capacity_end import P1
+from gpuvet.checks.preflight.p02_extension import P2
 from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
@@ -37,8 +39,10 @@ def refused(one: Reading[Any]) -> Reading[Any]:
 
 
 def cut(one: Reading[Any]) -> Reading[Any]:
-    half = one.value[: len(one.value) // 2] if isinstance(one.value, tuple) else one.value
-    return replace(one, status=Status.PARTIAL, value=half, reason="page_cap", closes_with="x")
+    value: Any = one.value
+    if hasattr(value, "__len__"):
+        value = value[: len(value) // 2]
+    return replace(one, status=Status.PARTIAL, value=value, reason="page_cap", closes_with="x")
 
 
 def emptied(one: Reading[Any]) -> Reading[Any]:
@@ -46,11 +50,20 @@ def emptied(one: Reading[Any]) -> Reading[Any]:
     return replace(one, status=Status.OK_EMPTY, value=value)
 
 
+def is_reading(value: object) -> TypeGuard[Reading[Any]]:
+    return isinstance(value, Reading)
+
+
+def reading_of(view: View, name: str) -> Reading[Any] | None:
+    value: Any = getattr(view, name)
+    return value if is_reading(value) else None
+
+
 def blinded(view: View) -> Iterator[tuple[str, View]]:
     """Yield a view without each of its sources, each way of losing it."""
     for field in fields(View):
-        one = getattr(view, field.name)
-        if not isinstance(one, Reading) or not one.is_complete:
+        one = reading_of(view, field.name)
+        if one is None or not one.is_complete:
             continue
         yield f"{field.name} refused", _with(view, field.name, refused(one))
         yield f"{field.name} cut short", _with(view, field.name, cut(one))
@@ -78,26 +91,27 @@ def blinded(view: View) -> Iterator[tuple[str, View]]:
 
 
 def _with(view: View, name: str, one: Reading[Any]) -> View:
-    changed = replace(view, **{name: one})
+    fields_of: dict[str, Any] = {name: one}
+    without = replace(view, **fields_of)
     is_list_of_nodes = name == ("hyperpod_nodes" if view.is_hyperpod else "instances")
     if is_list_of_nodes:
         # The nodes of the view come from this listing.
         none = one.value is None or one.value == ()
-        changed = replace(
-            changed,
+        without = replace(
+            without,
             listed=replace(view.listed, status=one.status, reason="denied", closes_with="x"),
             nodes=() if none else view.nodes[: len(one.value or ())],
         )
-    return changed
+    return without
 
 
 def _lists(view: View) -> Iterator[tuple[str, View]]:
     for place, each in enumerate(view.places):
         kept = (*view.places[:place], refused(each), *view.places[place + 1 :])
         yield f"place {place} refused", replace(view, places=kept)
-    for place, each in enumerate(view.keys):
-        kept = (*view.keys[:place], refused(each), *view.keys[place + 1 :])
-        yield f"key {place} refused", replace(view, keys=kept)
+    for place, key_read in enumerate(view.keys):
+        keys = (*view.keys[:place], refused(key_read), *view.keys[place + 1 :])
+        yield f"key {place} refused", replace(view, keys=keys)
     for key, offer in view.offerings.items():
         yield (
             f"offers {key} refused",
