@@ -246,6 +246,11 @@ def exit_code(report: VerdictReport) -> int:
     verdicts = set(report.verdicts.values())
     if verdicts & _FINDINGS:
         return FINDINGS
-    if not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
-        return TOO_LITTLE
-    return NOTHING
+    return TOO_LITTLE if is_too_little(report.nodes) else NOTHING
+
+
+def is_too_little(nodes: Sequence[NodeVerdict]) -> bool:
+    """Say whether some node's mildness rests on what was not seen: closed, or provisional."""
+    return not nodes or any(
+        n.verdict is Verdict.NOT_OBSERVABLE or n.confidence == "provisional" for n in nodes
+    )
