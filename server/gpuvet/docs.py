@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 
 FOLDER = "references"
@@ -41,6 +42,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("nvlink5.md", nvlink5_page),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
     PageMaker("schemas/incident.json", schema(IncidentReport)),
+    PageMaker("schemas/audit.json", schema(AuditReport)),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 
