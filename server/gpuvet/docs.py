@@ -14,6 +14,7 @@ from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.checks.spec_pages import spec_checks_page
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
 from gpuvet.model.access import AccessReport
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 
 FOLDER = "references"
@@ -47,6 +48,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("schemas/incident.json", schema(IncidentReport)),
     PageMaker("schemas/access.json", schema(AccessReport)),
     PageMaker("iam-policy.json", policy_text),
+    PageMaker("schemas/audit.json", schema(AuditReport)),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.tools.arguments import Where
 
@@ -56,12 +57,22 @@ class CaseJudge:
         from gpuvet.modes.incident import incident_report
         from gpuvet.modes.window import Asked
 
-        case = self._read()
-        if question:
-            meta = case.meta.model_copy(update={"question": question})
-            case = replace(case, meta=meta)
         asked = Asked(since=since, until=until, failure_at=failure_at)
-        return incident_report(case, asked, clock=self._clock())
+        return incident_report(self._asked(question), asked, clock=self._clock())
+
+    def audit(self, *, question: str | None, since: str | None, until: str | None) -> AuditReport:
+        """Return the audit report of a window."""
+        from gpuvet.modes.audit import audit_report
+        from gpuvet.modes.window import Asked
+
+        asked = Asked(since=since, until=until)
+        return audit_report(self._asked(question), asked, clock=self._clock())
+
+    def _asked(self, question: str | None) -> "Case":
+        case = self._read()
+        if not question:
+            return case
+        return replace(case, meta=case.meta.model_copy(update={"question": question}))
 
     def _read(self) -> "Case":
         from gpuvet.case import load_case

@@ -271,9 +271,13 @@
   // The end of an id or a stream tells it from its neighbours, so the middle goes.
   const short = (p, text, room) => {
     if (p.measureText(text).width <= room) return text;
-    const fits = Math.max(4, Math.floor(text.length * room / p.measureText(text).width) - 1);
-    const head = Math.min(3, Math.floor(fits / 3));
-    return `${text.slice(0, head)}\u2026${text.slice(text.length - (fits - head))}`;
+    let kept = text.length - 1, cut = text;
+    do {
+      const head = Math.min(3, Math.floor(kept / 3));
+      cut = `${text.slice(0, head)}\u2026${text.slice(text.length - (kept - head))}`;
+      kept -= 1;
+    } while (kept > 4 && p.measureText(cut).width > room);
+    return cut;
   };
 
   const draw = () => {
