@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.measure import interleaved, peak_rss_mib, report, say
-
 from gpuvet.model.audit import AuditReport
 from gpuvet.modes.audit import audit_report
 from gpuvet.modes.window import Asked

@@ -60,8 +60,11 @@ class CaseJudge:
         asked = Asked(since=since, until=until, failure_at=failure_at)
         return incident_report(self._asked(question), asked, clock=self._clock())
 
-    def audit(self, *, question: str | None, since: str | None, until: str | None) -> AuditReport:
+    def audit(
+        self, *, question: str | None, since: str | None, until: str | None, where: Where
+    ) -> AuditReport:
         """Return the audit report of a window."""
+        _refuse_elsewhere(where)
         from gpuvet.modes.audit import audit_report
         from gpuvet.modes.window import Asked
 

@@ -181,7 +181,9 @@ class Triage(Protocol):
         """Return the incident report of a window."""
         ...
 
-    def audit(self, *, question: str | None, since: str | None, until: str | None) -> AuditReport:
+    def audit(
+        self, *, question: str | None, since: str | None, until: str | None, where: Where
+    ) -> AuditReport:
         """Return the audit report of a window."""
         ...
 
@@ -294,6 +296,12 @@ class ModeTools:
         question: Question = None,
         since: Since = None,
         until: Until = None,
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
         detail: Detail = "summary",
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, AuditPage]:
@@ -304,9 +312,19 @@ class ModeTools:
         replaced nodes, lost GPU hours, and the cheapest step that would show more. 'full' adds
         the tables. `cursor` goes on with more nodes.
         """
-        asked = {"question": question, "since": since, "until": until}
+        asked = {
+            "question": question,
+            "since": since,
+            "until": until,
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
+        }
         start = resume(cursor, "audit_report", asked)
-        report = self.triage.audit(**asked)
+        report = self.triage.audit(
+            question=asked["question"],
+            since=asked["since"],
+            until=asked["until"],
+            where=Where.of(asked),
+        )
         ordered = sorted(report.sight, key=lambda n: _sight_order(report, n))
 
         def page(count: int) -> tuple[AuditPage, str]:

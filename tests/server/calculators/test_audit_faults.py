@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gpuvet.calculators.audit_faults import fault_rows, outlier_rows
-from gpuvet.calculators.finding import Incident
-from gpuvet.calculators.verdict import view_node
+from gpuvet.calculators.verdict import view_nodes
 from gpuvet.model.audit import FaultRow, NodeSight
-from gpuvet.model.cluster import NodeEvidence, NodeRecords, Orchestrator
+from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NodeRecords, Orchestrator
 from gpuvet.model.coverage import CoverageStatus, Gate, NodeCoverage
 from gpuvet.model.events import Boundary, BoundaryKind, TimeQuality, XidEvent
 from gpuvet.model.evidence import Window
@@ -51,8 +50,10 @@ def faults(xids: list[XidEvent], boots: list[Boundary]) -> tuple[FaultRow, ...]:
         records=NodeRecords(xids=tuple(xids), boundaries=tuple(boots)),
         coverage=NodeCoverage(node=NODE, status=CoverageStatus.MEASURED, gate=Gate.MEASURED),
     )
-    incident = Incident(orchestrator=Orchestrator.EC2, window=WINDOW, now=WINDOW.end)
-    return fault_rows([view_node(node, incident)], {NODE: Verdict.REBOOT}, WINDOW)
+    evidence = ClusterEvidence(
+        orchestrator=Orchestrator.EC2, window=WINDOW, now=WINDOW.end, nodes=(node,)
+    )
+    return fault_rows(view_nodes(evidence), {NODE: Verdict.REBOOT}, WINDOW)
 
 
 @pytest.mark.parametrize(

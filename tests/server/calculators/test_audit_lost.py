@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gpuvet.calculators.audit_lost import LostEvidence, lost_hours
-from gpuvet.calculators.replacements import Link, Replacement
+from gpuvet.calculators.replacements import Replacement
 from gpuvet.model.audit import LostCause
 from gpuvet.model.changes import Change, ChangeKind
 from gpuvet.model.cluster import NodeEvidence, NodeRecords
@@ -13,6 +13,7 @@ from gpuvet.model.cluster_state import HyperPodNode
 from gpuvet.model.coverage import CoverageStatus, Gate, NodeCoverage
 from gpuvet.model.events import Boundary, BoundaryKind, Shutdown, TimeQuality
 from gpuvet.model.evidence import Window
+from gpuvet.model.identity import LinkBasis
 from gpuvet.model.metrics import MetricName, TimeSeries
 
 START = datetime(2026, 3, 14, tzinfo=UTC)
@@ -101,7 +102,7 @@ def replacement(*, certain: bool = True, pairs: int = 1) -> Replacement:
         HyperPodNode(id=NEW, launched_at=START + timedelta(hours=1, minutes=30))
         for _ in range(pairs)
     )
-    link = Link.STREAM if certain else Link.LAUNCH_TIME
+    link = LinkBasis.STREAM_GROUP if certain else LinkBasis.LAUNCH_TIME
     return Replacement(call, (NODE,), new, "gpu", link)
 
 
