@@ -4,7 +4,6 @@ import argparse
 import sys
 
 from gpuvet.commands.common import Subparsers, add_case, add_live, add_times, clock
-from gpuvet.errors import UsageError
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -29,9 +28,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Choose, say so, and answer; a mode that does not exist yet is named."""
+    """Choose, say so, and answer."""
     from gpuvet.calculators.question import choose_mode
-    from gpuvet.commands import audit, incident, verdict
+    from gpuvet.commands import audit, incident, preflight
     from gpuvet.commands.live import case_of
     from gpuvet.modes.incident import inputs_of
 
@@ -40,11 +39,6 @@ def run(args: argparse.Namespace) -> int:
     sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
     if choice.mode == "Incident":
         return incident.answer(case, args, clock())
-    if choice.mode == "Audit":
-        return audit.answer(case, args, clock())
-    if args.format == "html":
-        raise UsageError(f"there is no page of a {choice.mode} yet; leave --format html out")
-    sys.stderr.write(
-        f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
-    )
-    return verdict.answer(case, args, clock())
+    if choice.mode == "Preflight":
+        return preflight.answer(case, args, clock())
+    return audit.answer(case, args, clock())

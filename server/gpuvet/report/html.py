@@ -1,4 +1,4 @@
-"""One self-contained HTML page of an audit or an incident: no request, no foreign script.
+"""One self-contained HTML page of a report: no request, no foreign script.
 
 Its own Jinja environment escapes everything; the policy in its head allows exactly the script and
 the style sheet whose hashes it names, so that nothing else could run even if it got in.
@@ -16,10 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gpuvet.model.audit import AuditReport
+from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport
 from gpuvet.report.page import Page
 from gpuvet.report.page_audit import audit_model
 from gpuvet.report.page_incident import incident_model
+from gpuvet.report.page_preflight import preflight_model
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -32,6 +34,11 @@ def audit_page(report: AuditReport) -> str:
 def incident_page(report: IncidentReport) -> str:
     """Return an incident as one HTML file."""
     return page(incident_model(report))
+
+
+def preflight_page(report: PreflightReport) -> str:
+    """Return a preflight as one HTML file."""
+    return page(preflight_model(report))
 
 
 def page(model: Page) -> str:

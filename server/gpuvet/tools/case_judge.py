@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
 from gpuvet.model.audit import AuditReport
+from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.tools.arguments import Where
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
+    from gpuvet.modes.preflight_run import RunWords
 
 
 def _present() -> datetime:
@@ -76,6 +78,15 @@ class CaseJudge:
         if not question:
             return case
         return replace(case, meta=case.meta.model_copy(update={"question": question}))
+
+    def preflight(
+        self, *, question: str | None, words: "RunWords", where: Where
+    ) -> PreflightReport:
+        """Return the preflight report of a run."""
+        _refuse_elsewhere(where)
+        from gpuvet.modes.preflight import preflight_report
+
+        return preflight_report(self._asked(question), words, clock=self._clock())
 
     def _read(self) -> "Case":
         from gpuvet.case import load_case

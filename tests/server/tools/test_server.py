@@ -48,6 +48,7 @@ async def test_every_tool_is_read_only_titled_and_described(era: Era) -> None:
         tools = (await client.list_tools()).tools
     assert [t.name for t in tools] == [
         "incident_report",
+        "preflight_report",
         "timeline",
         "audit_report",
         "node_verdicts",
