@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple, Self
 
-from gpuvet.case.content import LIMITS, Budget, Content, Limits, unpacked
+from gpuvet.case.content import LIMITS, Budget, Content, Limits, readable, unpacked
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseForm
 from gpuvet.parse.untrusted import show
@@ -141,7 +141,7 @@ def _opened(path: Path, shown: str, budget: Budget) -> Iterator[CaseFile]:
         yield CaseFile(shown, None, f"cannot be opened: {error.strerror or error}")
         return
     with raw:
-        yield CaseFile(shown, unpacked(raw, budget))
+        yield CaseFile(shown, readable(raw, budget))
 
 
 def _one_file(path: Path, budget: Budget) -> Iterator[CaseFile]:
@@ -169,7 +169,7 @@ def _zip(path: Path, budget: Budget) -> Iterator[CaseFile]:
                 yield CaseFile(name, None, f"cannot be unpacked: {error}")
                 continue
             with raw:
-                yield CaseFile(name, unpacked(raw, budget, member.compress_size))
+                yield CaseFile(name, readable(raw, budget, member.compress_size))
 
 
 def _zip_refusal(member: zipfile.ZipInfo, name: str) -> str | None:
@@ -224,7 +224,7 @@ def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -
     if raw is None:
         return CaseFile(name, None, "a link or device; not followed")
     # The archive's own content counts and limits the bytes already.
-    return CaseFile(name, unpacked(raw, Budget(LIMITS)))
+    return CaseFile(name, readable(raw, Budget(LIMITS)))
 
 
 def _safe(name: str, archive: Path) -> str:
