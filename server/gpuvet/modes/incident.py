@@ -290,4 +290,5 @@ def exit_code(report: IncidentReport) -> int:
     if report.branch is not None or acting & set(report.verdicts.values()):
         return 1
     unseen = Verdict.NOT_OBSERVABLE in report.verdicts.values() or not report.verdicts
+    unseen = unseen or any(row.any_node for row in report.not_seen)
     return 3 if unseen or report.label is Label.NOT_OBSERVABLE else 0
