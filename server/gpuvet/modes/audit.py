@@ -432,6 +432,7 @@ def exit_code(report: AuditReport) -> int:
     if acting & verdicts:
         return FINDINGS
     unread = any(cluster.status != "read" for cluster in report.clusters)
+    unread = unread or any(row.any_node for row in report.not_seen)
     if unread or not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
         return TOO_LITTLE
     return NOTHING

@@ -289,5 +289,5 @@ def exit_code(report: IncidentReport) -> int:
     acting = {Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR}
     if report.branch is not None or acting & set(report.verdicts.values()):
         return 1
-    unseen = is_too_little(report.nodes)
+    unseen = is_too_little(report.nodes, report.not_seen)
     return 3 if unseen or report.label is Label.NOT_OBSERVABLE else 0

@@ -108,6 +108,8 @@ def coverage_of(
         and shipper_of_name(s.stream, s.group) in _MAY_CARRY_KERNEL_LINES
         and (s.group is not None or not counts)
     ]
+    if node.node in logs.lines_cut:
+        sources = [_not_all_read(one) for one in sources]
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window))
     return node_coverage(node.node, sources, searched=_searched(case, node, logs))
@@ -122,7 +124,7 @@ def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     streams.
     """
     counted = {c.stream for c in logs.counts.get(node.node, ())}
-    if not logs.lines_whole:
+    if node.node in logs.lines_cut:
         return frozenset()
     if case.meta.form.searches_by_itself:
         return frozenset(counted)
@@ -181,6 +183,14 @@ def _uncounted(stream: LogStream) -> SourceCoverage:
         status=CoverageStatus.UNVERIFIED,
         reason="no lines per hour could be counted",
     )
+
+
+def _not_all_read(source: SourceCoverage) -> SourceCoverage:
+    """A stream that was there, and whose lines were not all read: it proves no absence."""
+    if source.status is not CoverageStatus.MEASURED:
+        return source
+    update = {"status": CoverageStatus.UNVERIFIED, "reason": "not all of its lines were read"}
+    return source.model_copy(update=update)
 
 
 _AGENT_STREAM = "SagemakerHealthMonitoringAgent/"
