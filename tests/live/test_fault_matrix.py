@@ -88,6 +88,20 @@ class Faulty:
         )
 
 
+class Ending(Faulty):
+    """An account of which nothing more can be asked after some reads."""
+
+    left = 0
+
+    def read(
+        self, operation: str, params: Mapping[str, Any], *, region: str | None = None
+    ) -> Envelope[tuple[Page, ...]]:
+        """See `AwsDoor.read`."""
+        self.left -= 1
+        self.operation = operation if self.left < 0 else ""
+        return super().read(operation, params, region=region)
+
+
 # One of each: HyperPod with Slurm and with EKS, ParallelCluster, EKS.
 KINDS = [path for path in SCENARIOS if path.stem[:3] in {"s02", "s03", "s06", "s08"}]
 MODES: dict[str, tuple[Mode, tuple[PolicyMode, ...]]] = {
@@ -154,17 +168,25 @@ def test_an_account_that_answers_nothing_at_all_still_gets_a_report(
     name: str, path: Path, fault: Fault
 ) -> None:
     scenario = document(path)
-
-    class Nothing(Faulty):
-        def read(
-            self, operation: str, params: Mapping[str, Any], *, region: str | None = None
-        ) -> Envelope[tuple[Page, ...]]:
-            self.operation = operation
-            return super().read(operation, params, region=region)
-
-    report = run(MODES[name][0], scenario, Nothing(door(scenario)), "", fault)
+    aws = Ending(door(scenario))
+    aws.fault = fault
+    report = report_of(MODES[name][0], as_live(scenario, aws), asked(scenario), now(scenario))
     assert {row.reason for row in report.not_seen} >= {fault.shown}
     assert not [n for n in report.nodes if n.verdict.value in {"LEAVE ALONE", "MONITOR"}]
+
+
+@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
+@pytest.mark.parametrize("name", MODES)
+def test_wherever_a_budget_ends_a_report_comes_and_says_so(name: str, path: Path) -> None:
+    scenario = document(path)
+    for reads in range(200):
+        aws = Ending(door(scenario))
+        aws.left, aws.fault = reads, FAULTS["budget"]
+        report = report_of(MODES[name][0], as_live(scenario, aws), asked(scenario), now(scenario))
+        if aws.left >= 0:
+            return  # the whole question was asked
+        assert "budget" in {row.reason for row in report.not_seen}
+    pytest.fail("a question of a few nodes takes more than 200 reads")
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
