@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, browser, chromium
-from fleet import fleet
+from tests.browser import Browser, browser, chromium
+from tests.fleet import fleet
 
 from gpuvet.case.load import load_case
 from gpuvet.modes.audit import audit_report

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from fleet import fleet
+from tests.fleet import fleet
 
 from gpuvet.case.load import load_case
 from gpuvet.model.audit import AuditReport
