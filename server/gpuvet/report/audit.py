@@ -94,7 +94,7 @@ def _context(report: AuditReport) -> dict[str, object]:
         "more_claims": len(claims) - _MOST_NODES,
         "holes": holes[:_MOST_HOLES],
         "more_holes": len(holes) - _MOST_HOLES,
-        "kernel_holes": [g for g in holes if g.shown.source not in _SERVICES],
+        "kernel_holes": [g for g in holes if g.shown.source not in _SERVICES and _is_dark(g.shown)],
         "witnesses": group_witnesses(report.sight)[:_MOST_ROWS],
         "names": [w.value for w in Witness],
         "groups": [
@@ -164,7 +164,8 @@ def group_holes(holes: Sequence[Hole]) -> tuple[HoleGroup, ...]:
     """
     groups: dict[tuple[object, ...], list[Hole]] = {}
     for hole in holes:
-        key = (hole.group, hole.source, hole.start, hole.end, hole.state, because(hole))
+        where = (hole.group, hole.source, hole.start, hole.end)
+        key = (*where, hole.state, _is_dark(hole), because(hole))
         groups.setdefault(key, []).append(hole)
     found = [
         HoleGroup(
@@ -181,9 +182,15 @@ def group_holes(holes: Sequence[Hole]) -> tuple[HoleGroup, ...]:
 _SERVICES = frozenset({Shipper.SERVICE, Shipper.APP})
 
 
+def _is_dark(hole: Hole) -> bool:
+    """Say whether hours of a hole were seen by no other source of the node either."""
+    return hole.hours > hole.seen_elsewhere
+
+
 def _hole_order(group: HoleGroup) -> tuple[object, ...]:
     hole = group.shown
-    return (hole.source in _SERVICES, -hole.hours * len(group.nodes), group.nodes[0])
+    size = -hole.hours * len(group.nodes)
+    return (hole.source in _SERVICES, not _is_dark(hole), size, group.nodes[0])
 
 
 def because(hole: Hole) -> str:

@@ -20,7 +20,7 @@ def test_the_claim_comes_first_and_too_little_seen_ends_with_3(
     assert main(["audit", "--case", FIELD_12]) == 3
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("4 nodes: 3 NOT OBSERVABLE, 1 LEAVE ALONE")
-    assert lines[2].startswith("May be claimed: 0 Xids may be claimed for every hour of 1 of 4")
+    assert lines[2].startswith("0 Xids may be claimed for every hour of 1 of 4")
 
 
 def test_triage_runs_the_audit_when_the_question_asks_for_a_period(
@@ -29,7 +29,7 @@ def test_triage_runs_the_audit_when_the_question_asks_for_a_period(
     assert main(["triage", "--case", FIELD_12, "--question", QUESTION]) == 3
     said = capsys.readouterr()
     assert said.err.startswith("mode: Audit (")
-    assert "May be claimed" in said.out
+    assert "0 Xids may be claimed" in said.out
 
 
 def test_json_has_what_every_mode_has(capsys: pytest.CaptureFixture[str]) -> None:
