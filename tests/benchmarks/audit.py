@@ -10,10 +10,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.measure import interleaved, peak_rss_mib, report, say
 from browser import browser, chromium
 from fleet import bins, fleet, node_id
 
+from benchmarks.measure import interleaved, peak_rss_mib, report, say
 from gpuvet.model.audit import AuditReport
 from gpuvet.modes.audit import audit_report
 from gpuvet.modes.window import Asked

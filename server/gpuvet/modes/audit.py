@@ -26,7 +26,7 @@ from gpuvet.model.audit import (
     NodeSight,
     ReplacementRow,
 )
-from gpuvet.model.case import Accelerator, CaseNode
+from gpuvet.model.case import CaseNode
 from gpuvet.model.cause import Failure, Label, Symptom, TimelineEvent
 from gpuvet.model.cluster import ClusterEvidence, NotSeen
 from gpuvet.model.coverage import (
@@ -100,16 +100,18 @@ def audit_report(
 
 def without_gpus_aside(gathered: Gathered) -> Gathered:
     """Return the evidence with nothing asked of nodes that are known to have no GPU."""
-    aside = {n.node for n in gathered.nodes if n.accelerator is Accelerator.NO}
-    if not aside:
-        return gathered
-    nodes = tuple(
-        node.model_copy(update={"coverage": _nothing_asked(node.coverage)})
-        if node.node in aside
-        else node
-        for node in gathered.evidence.nodes
+    nodes = (
+        *gathered.evidence.nodes,
+        *(
+            node.model_copy(update={"coverage": _nothing_asked(node.coverage)})
+            for node in gathered.not_judged
+        ),
     )
-    return replace(gathered, evidence=gathered.evidence.model_copy(update={"nodes": nodes}))
+    return replace(
+        gathered,
+        evidence=gathered.evidence.model_copy(update={"nodes": nodes}),
+        nodes=(*gathered.nodes, *gathered.aside),
+    )
 
 
 def _nothing_asked(coverage: NodeCoverage) -> NodeCoverage:

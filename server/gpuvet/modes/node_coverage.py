@@ -39,6 +39,7 @@ class Agent:
     group_live: bool | None
 
 
+# A stream that was not counted is a hole only where it was meant to carry the kernel's lines.
 _MAY_CARRY_KERNEL_LINES = frozenset(
     {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
 )
@@ -96,8 +97,7 @@ def coverage_of(
         return _declared(node.node, reading, streams)
     life = Life(launched_at=node.launched_at, left_at=node.left_at)
     rules = rules_of(case)
-    # What services and applications write was never meant to carry the kernel's lines.
-    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper in _MAY_CARRY_KERNEL_LINES]
+    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper is not Shipper.HMA]
     sources = [source_coverage(c, asked.window, asked.now, life=life, rules=rules) for c in counts]
     counted = {c.stream for c in logs.counts.get(node.node, ())}
     # Beside counted streams a raw file is an excerpt of one of them, not a source of its own.

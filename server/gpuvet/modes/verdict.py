@@ -199,6 +199,9 @@ _FULL = frozenset(
 )
 
 
+_OF_PROGRAMS = frozenset({Shipper.SERVICE, Shipper.APP})
+
+
 def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
     if not coverage.sources:
         yield NotSeenRow(
@@ -207,7 +210,16 @@ def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
             closes_with="ship the node's kernel log, or name its log group",
             nodes=(coverage.node,),
         )
-    for source in coverage.sources:
+    # What services and applications write was never meant to carry the kernel's lines.
+    meant = [s for s in coverage.sources if s.shipper not in _OF_PROGRAMS]
+    if coverage.sources and not meant:
+        yield NotSeenRow(
+            what=f"the kernel log of {coverage.node}",
+            reason="not shipped: its streams are those of services and applications",
+            closes_with="ship the node's kernel log, or name its log group",
+            nodes=(coverage.node,),
+        )
+    for source in meant:
         if source.status not in _FULL or source.gaps:
             yield _hole(source)
 
