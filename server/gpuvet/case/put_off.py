@@ -190,6 +190,10 @@ def _problem(scan: FileScan, content: Content) -> str | None:
     problems = [
         content.problem,
         f"{scan.long_lines} lines longer than 1 MiB were cut" if scan.long_lines else None,
+        f"{scan.left_out} records without their message, which was too long for the export; "
+        "export again with journalctl --all"
+        if scan.left_out
+        else None,
         f"{scan.dropped} lines that may matter were over the cap" if scan.dropped else None,
     ]
     return "; ".join(one for one in problems if one) or None

@@ -78,6 +78,8 @@ def _is_one_record(document: object) -> bool:
     """Say whether a document is a log of one line: a journal's, an agent's or a shipper's."""
     if not is_object(document):
         return False
+    if "MESSAGE" in document and ("__REALTIME_TIMESTAMP" in document or "_TRANSPORT" in document):
+        return True  # its message may also be an array, or left out
     marks = {"MESSAGE", "HealthMonitoringAgentDetectionEvent", "log", "event-type"}
     return any(isinstance(document.get(mark), str) for mark in marks)
 

@@ -18,6 +18,7 @@ from gpuvet.model.report import FileRow, VerdictReport
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.verdict import exit_code, verdict_report
 from gpuvet.modes.window import Asked
+from gpuvet.report.verdict import verdict_text
 
 LATE = datetime(2027, 1, 1, tzinfo=UTC)
 START = datetime(2026, 3, 2, 6, tzinfo=UTC)
@@ -176,3 +177,59 @@ def test_a_line_too_long_in_one_log_takes_nothing_from_another_node(tmp_path: Pa
         "n1": "UNVERIFIED",
         "n2": "MEASURED",
     }
+
+
+def test_a_log_that_is_there_twice_counts_its_nodes_once(tmp_path: Path) -> None:
+    both = syslog("n1") + syslog("n2")
+    report = judged(folder(tmp_path, a=both, b=both))
+    assert "MEASURED  2 nodes" in verdict_text(report)
+
+
+def journal(node: str, message: Callable[[str], object]) -> str:
+    """Write a node's lines as `journalctl -o json` does; `message` is how it writes a text."""
+    records = []
+    for step in range(42):
+        at = START + timedelta(minutes=10 * step)
+        text = XID if step == 24 else f"usb 1-{step}: new device"
+        records.append(
+            {
+                "__REALTIME_TIMESTAMP": str(int(at.timestamp() * 1e6)),
+                "_HOSTNAME": node,
+                "SYSLOG_IDENTIFIER": "kernel",
+                "_TRANSPORT": "kernel",
+                "MESSAGE": message(text),
+            }
+        )
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+SPELLINGS: dict[str, Callable[[str], object]] = {
+    "string": lambda text: text,
+    "bytes": lambda text: list(f"\x1b[31m{text}\x1b[0m".encode()),
+    "bytes that are no text": lambda text: [255, *text.encode()],
+    "several values": lambda text: ["first", text],
+    "several values of bytes": lambda text: [[1, 2], list(text.encode())],
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_message_of_the_journal_is_read_in_every_spelling(spelling: str, tmp_path: Path) -> None:
+    report = judged(folder(tmp_path, a=journal("n1", SPELLINGS[spelling]), n2=syslog("n2")))
+    assert report.verdicts == {"n1": Verdict.REBOOT, "n2": Verdict.LEAVE_ALONE}
+
+
+def test_a_message_that_the_export_left_out_is_a_line_not_read(tmp_path: Path) -> None:
+    log = journal("n1", lambda text: None if "Xid" in text else text)
+    report = judged(folder(tmp_path, a=log, n2=syslog("n2")))
+    assert report.verdicts == {"n1": Verdict.NOT_OBSERVABLE, "n2": Verdict.LEAVE_ALONE}
+    row = file_row(report, "a.log")
+    assert (row.status, (row.reason or "")[:33]) == ("partly read", "1 records without their message, ")
+    assert exit_code(report) == 3
+
+
+@pytest.mark.parametrize("message", [None, list(XID.encode())], ids=["left out", "bytes"])
+def test_a_journal_of_one_record_is_a_journal(message: object, tmp_path: Path) -> None:
+    record = journal("n1", lambda _: message).splitlines()[0]
+    report = judged(folder(tmp_path, a=record, n2=syslog("n2")))
+    assert file_row(report, "a.log").kind == "journal"
+    assert report.verdicts["n1"] is not Verdict.LEAVE_ALONE
