@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import os
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -14,6 +16,7 @@ from typing import Any, Literal
 import pytest
 
 from gpuvet.case import load_case
+from gpuvet.errors import UnreadableCase
 from gpuvet.model.report import FileRow, VerdictReport
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.verdict import exit_code, verdict_report
@@ -33,7 +36,8 @@ def syslog(node: str, *, xid: bool = False, stamp: str = "%Y-%m-%dT%H:%M:%S+00:0
     """Write a node's kernel lines, one in ten minutes from 06:00 to 13:00, an Xid 79 at 10:00."""
     lines = []
     for step in range(42):
-        at = (START + timedelta(minutes=10 * step)).strftime(stamp)
+        moment = START + timedelta(minutes=10 * step)
+        at = moment.strftime(stamp.replace("%e", f"{moment.day:>2}"))
         text = XID if xid and step == 24 else f"usb 1-{step}: new device"
         lines.append(f"{at} {node} kernel: {text}")
     return "\n".join(lines) + "\n"
@@ -233,3 +237,106 @@ def test_a_journal_of_one_record_is_a_journal(message: object, tmp_path: Path) -
     report = judged(folder(tmp_path, a=record, n2=syslog("n2")))
     assert file_row(report, "a.log").kind == "journal"
     assert report.verdicts["n1"] is not Verdict.LEAVE_ALONE
+
+
+NO_YEAR = "%b %e %H:%M:%S"
+WRITTEN = datetime(2026, 3, 2, 13, 5, tzinfo=UTC)
+
+
+def yearless(root: Path, *, header: object, written: datetime = WRITTEN, **more: str) -> Path:
+    """Write two nodes' logs without a year, the first with a fault, last changed at `written`."""
+    logs = {"n1": syslog("n1", xid=True, stamp=NO_YEAR), "n2": syslog("n2", stamp=NO_YEAR)}
+    folder(root, header=header, **logs, **more)
+    for path in root.iterdir():
+        os.utime(path, (written.timestamp(), written.timestamp()))
+    return root
+
+
+CLOCKS: dict[str, dict[str, Any]] = {
+    "the case's clock": {"header": {"now": "2026-03-02T12:20:00Z"}, "written": LATE},
+    "the failure": {"header": {"failure_at": "2026-03-02T10:00:00Z"}, "written": LATE},
+    "a time written in full": {
+        "header": None,
+        "written": LATE,
+        "notes": "2026-03-02T10:00:00Z job 3 stopped\n",
+    },
+    "when the files were written": {"header": None, "written": WRITTEN},
+}
+ASKED = Asked(since="2026-03-02T07:00:00Z", until="2026-03-02T12:00:00Z")
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_lines_without_a_year_are_placed_and_counted(clock: str, tmp_path: Path) -> None:
+    report = judged(yearless(tmp_path, **CLOCKS[clock]), ASKED)
+    assert report.verdicts == {"n1": Verdict.REBOOT, "n2": Verdict.LEAVE_ALONE}
+    assert {(row.status.value, row.hours_measured) for row in report.coverage} == {("MEASURED", 7)}
+
+
+def test_the_window_of_a_case_without_one_ends_with_its_logs(tmp_path: Path) -> None:
+    report = judged(yearless(tmp_path, header=None))
+    end = datetime(2026, 3, 2, 13, tzinfo=UTC)
+    assert (report.window.since, report.window.until) == (end - timedelta(hours=24), end)
+    assert {row.hours_measured for row in report.coverage} == {7}
+
+
+def test_december_read_in_january_is_the_year_before(tmp_path: Path) -> None:
+    text = "".join(f"Dec 31 {hour:02}:30:00 n1 kernel: usb ok\n" for hour in range(24))
+    folder(tmp_path, header={"now": "2027-01-01T00:10:00Z"}, n1=text)
+    window = Asked(since="2026-12-31T03:00:00Z", until="2026-12-31T22:00:00Z")
+    assert judged(tmp_path, window).verdicts == {"n1": Verdict.LEAVE_ALONE}
+
+
+def random_bytes(size: int, seed: int = 7) -> bytes:
+    return Random(seed).randbytes(size)
+
+
+FOREIGN: dict[str, bytes] = {
+    "random": random_bytes(300_000),
+    "short random": random_bytes(900),
+    "zeros": bytes(100_000),
+    "numbers": struct.pack("<20000I", *range(20000)),
+    "journald's own file": b"LPKSHHRH" + bytes(200) + b"MESSAGE=usb ok\0\0\0\0" * 9000,
+    "login records": b"".join(b"\7\0\0\0" + b"pts/%d" % i + bytes(300) for i in range(900)),
+    "packed by lz4": b"\x04\x22\x4d\x18" + random_bytes(9000),
+    "an archive": b"PK\x03\x04" + random_bytes(9000),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_file_that_is_no_text_is_named_as_not_understood(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(FOREIGN[kind])
+    report = judged(folder(tmp_path, n1=syslog("n1")))
+    assert file_row(report, "blob").status == "not understood"
+    assert "blob: not understood" in verdict_text(report)
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_folder_of_nothing_but_foreign_bytes_is_refused(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(FOREIGN[kind])
+    with pytest.raises(UnreadableCase, match="none of the 1 files"):
+        load_case(tmp_path)
+
+
+def test_an_archive_that_was_not_opened_leaves_no_node_fully_seen(tmp_path: Path) -> None:
+    inside = packed_folder(tmp_path)
+    (tmp_path / "case").mkdir()
+    case = folder(tmp_path / "case", n1=syslog("n1"))
+    (case / "system.journal").write_bytes(FOREIGN["journald's own file"])
+    (case / "rest.zip").write_bytes(zipped(inside, streamed=False))
+    (case / "rest.tar").write_bytes(tarred(inside, "w"))
+    (case / "rest.tgz").write_bytes(tarred(inside, "w:gz"))
+    report = judged(case)
+    assert [row.any_node for row in report.not_seen if row.any_node] == [True] * 4
+    assert exit_code(report) == 3
+
+
+def test_a_log_that_a_crash_filled_with_zeros_is_a_log_still(tmp_path: Path) -> None:
+    log = syslog("n1", xid=True).encode()
+    report = judged(folder(tmp_path, n1=log[:900] + bytes(70_000) + b"\n" + log[900:]))
+    assert report.verdicts == {"n1": Verdict.REBOOT}
+
+
+def test_a_log_in_an_old_encoding_of_single_bytes_is_a_log_still(tmp_path: Path) -> None:
+    words = "2026-03-02T06:00:00Z n1 app: L'\xe9t\xe9 o\xf9 la temp\xe9rature monte\n" * 50
+    report = judged(folder(tmp_path, n1=(words + syslog("n1", xid=True)).encode("latin-1")))
+    assert report.verdicts == {"n1": Verdict.REBOOT}
