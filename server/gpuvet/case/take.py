@@ -7,7 +7,7 @@ from gpuvet.case.container import WITHHELD, CaseFile
 from gpuvet.case.content import Limits
 from gpuvet.case.documents import JOURNALD, Head, open_head
 from gpuvet.case.flight import looks_like_pickle, take_pickle
-from gpuvet.case.take_json import take_json
+from gpuvet.case.take_json import is_own_header, take_json, take_own_header
 from gpuvet.case.take_text import take_text
 from gpuvet.case.taken import Taken, report
 from gpuvet.model.case import FileKind, FileStatus
@@ -26,7 +26,9 @@ def take_file(file: CaseFile, taken: Taken, limits: Limits) -> None:
         report(taken, file.path, kind, status, reason=file.refused, is_loss=file.is_loss)
         return
     head = open_head(file.content)
-    if not head.data:
+    if is_own_header(file.path):
+        take_own_header(file.path, head, taken, limits)
+    elif not head.data:
         problem = file.content.problem
         status = FileStatus.PARTLY_READ if problem else FileStatus.READ
         report(taken, file.path, FileKind.UNKNOWN, status, reason=problem or "empty")

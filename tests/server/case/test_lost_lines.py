@@ -340,3 +340,41 @@ def test_a_log_in_an_old_encoding_of_single_bytes_is_a_log_still(tmp_path: Path)
     words = "2026-03-02T06:00:00Z n1 app: L'\xe9t\xe9 o\xf9 la temp\xe9rature monte\n" * 50
     report = judged(folder(tmp_path, n1=(words + syslog("n1", xid=True)).encode("latin-1")))
     assert report.verdicts == {"n1": Verdict.REBOOT}
+
+
+BROKEN_HEADERS = {
+    "no JSON": "{bad",
+    "an array": "[]",
+    "null": "null",
+    "a word": "hello",
+    "empty": "",
+    "another version": '{"format": "gpuvet-case/9", "now": "2026-03-02T12:20:00Z"}',
+    "an unknown key": '{"nwo": "2026-03-02T12:20:00Z"}',
+    "only unknown keys": '{"title": "my case"}',
+    "a time that is none": '{"now": "yesterday"}',
+    "cut": '{"now": "2026-03-02T12:20:00Z", "wind',
+    "binary": "\0\1\2",
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN_HEADERS)
+def test_a_broken_case_json_is_refused_with_what_to_do(kind: str, tmp_path: Path) -> None:
+    folder(tmp_path, header=None, n1=syslog("n1"))
+    (tmp_path / "case.json").write_text(BROKEN_HEADERS[kind], encoding="utf-8")
+    with pytest.raises(UnreadableCase, match=r"case\.json.*wanted .*there is .*correct it"):
+        load_case(tmp_path)
+
+
+def test_operator_facts_of_another_version_are_refused(tmp_path: Path) -> None:
+    folder(tmp_path, n1=syslog("n1"))
+    text = '{"format": "gpuvet-operator-facts/9", "nodes": []}'
+    (tmp_path / "operator_facts.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UnreadableCase, match="operator facts"):
+        load_case(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{}", "\ufeff{}"], ids=["empty object", "with a mark"])
+def test_a_case_json_may_say_nothing(text: str, tmp_path: Path) -> None:
+    folder(tmp_path, header=None, n1=syslog("n1"))
+    (tmp_path / "case.json").write_text(text, encoding="utf-8")
+    assert file_row(judged(tmp_path), "case.json").status == "read"
