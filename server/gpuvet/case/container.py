@@ -292,8 +292,6 @@ def _tar(path: Path, budget: Budget) -> Iterator[CaseFile]:
                     if not member.isdir():
                         seen += 1
                         yield _tar_member(stream, member, path)
-                    # The list of members grows with the archive and is not needed.
-                    archive.members = []
         except tarfile.HeaderError as error:  # ours, see _Member
             whole.problem = whole.problem or f"cut short: {error}"
         except (tarfile.TarError, EOFError, OSError, ValueError):

@@ -62,9 +62,7 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
     )
 
 
-def _cut(
-    case: Case, by_node: Mapping[str, Sequence[LogStream]], window: Window
-) -> frozenset[str]:
+def _cut(case: Case, by_node: Mapping[str, Sequence[LogStream]], window: Window) -> frozenset[str]:
     """Return the nodes that an incomplete reading of lines concerns.
 
     One answer over many streams does not tell which of them was cut. Files in hand are asked

@@ -7,13 +7,14 @@ import os
 import struct
 import tarfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
 import pytest
+from typing_extensions import Buffer
 
 from gpuvet.case import load_case
 from gpuvet.errors import UnreadableCase
@@ -23,6 +24,7 @@ from gpuvet.modes.verdict import exit_code, verdict_report
 from gpuvet.modes.window import Asked
 from gpuvet.report.verdict import verdict_text
 
+NOTHING_ASKED = Asked()
 LATE = datetime(2027, 1, 1, tzinfo=UTC)
 START = datetime(2026, 3, 2, 6, tzinfo=UTC)
 XID = "NVRM: Xid (PCI:0000:64:00): 79, pid=4, name=python, GPU has fallen off the bus."
@@ -34,7 +36,7 @@ HEADER = {
 
 def syslog(node: str, *, xid: bool = False, stamp: str = "%Y-%m-%dT%H:%M:%S+00:00") -> str:
     """Write a node's kernel lines, one in ten minutes from 06:00 to 13:00, an Xid 79 at 10:00."""
-    lines = []
+    lines: list[str] = []
     for step in range(42):
         moment = START + timedelta(minutes=10 * step)
         at = moment.strftime(stamp.replace("%e", f"{moment.day:>2}"))
@@ -53,7 +55,7 @@ def folder(root: Path, *, header: object = HEADER, **files: bytes | str) -> Path
     return root
 
 
-def judged(path: Path, asked: Asked = Asked()) -> VerdictReport:
+def judged(path: Path, asked: Asked = NOTHING_ASKED) -> VerdictReport:
     return verdict_report(load_case(path), asked, clock=LATE)
 
 
@@ -78,7 +80,7 @@ def test_a_marked_big_endian_log_is_read_whatever_its_line_ends(tmp_path: Path) 
 
 def packed_folder(root: Path) -> Path:
     """Write three nodes' logs, the last with a fault, that pack badly enough to be cut."""
-    random = Random(1)
+    random = Random(1)  # noqa: S311 - data that packs badly, no secret
     noise = {
         node: [f"2026-03-02T06:00:00Z {node} kernel: {random.random()}" for _ in range(3000)]
         for node in ("n1", "n2")
@@ -119,7 +121,7 @@ class _OneWay(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: Buffer, /) -> int:
         return self._target.write(data)
 
 
@@ -167,7 +169,9 @@ def test_a_tar_without_its_last_member_is_no_whole_tar(tmp_path: Path) -> None:
 
 
 def test_a_packed_log_cut_short_keeps_what_stands_before_the_cut(tmp_path: Path) -> None:
-    case = folder(tmp_path, n1=gzip.compress(syslog("n1", xid=True).encode())[:-12], n2=syslog("n2"))
+    case = folder(
+        tmp_path, n1=gzip.compress(syslog("n1", xid=True).encode())[:-12], n2=syslog("n2")
+    )
     report = judged(case)
     assert report.verdicts == {"n1": Verdict.REBOOT, "n2": Verdict.LEAVE_ALONE}
     assert "ends before" in (file_row(report, "n1.log").reason or "")
@@ -191,7 +195,7 @@ def test_a_log_that_is_there_twice_counts_its_nodes_once(tmp_path: Path) -> None
 
 def journal(node: str, message: Callable[[str], object]) -> str:
     """Write a node's lines as `journalctl -o json` does; `message` is how it writes a text."""
-    records = []
+    records: list[dict[str, object]] = []
     for step in range(42):
         at = START + timedelta(minutes=10 * step)
         text = XID if step == 24 else f"usb 1-{step}: new device"
@@ -227,7 +231,10 @@ def test_a_message_that_the_export_left_out_is_a_line_not_read(tmp_path: Path) -
     report = judged(folder(tmp_path, a=log, n2=syslog("n2")))
     assert report.verdicts == {"n1": Verdict.NOT_OBSERVABLE, "n2": Verdict.LEAVE_ALONE}
     row = file_row(report, "a.log")
-    assert (row.status, (row.reason or "")[:33]) == ("partly read", "1 records without their message, ")
+    assert (row.status, (row.reason or "")[:33]) == (
+        "partly read",
+        "1 records without their message, ",
+    )
     assert exit_code(report) == 3
 
 
@@ -287,7 +294,7 @@ def test_december_read_in_january_is_the_year_before(tmp_path: Path) -> None:
 
 
 def random_bytes(size: int, seed: int = 7) -> bytes:
-    return Random(seed).randbytes(size)
+    return Random(seed).randbytes(size)  # noqa: S311 - foreign bytes, no secret
 
 
 FOREIGN: dict[str, bytes] = {
