@@ -139,6 +139,8 @@ def read_put_off(
         records=sum(len(one.lines) for one in logs),
         size=content.size,
         nodes=tuple(one.node for one in logs),
+        # A log of several hosts that was cut may have gone on with any other one.
+        is_loss=content.problem is not None and len(scan.by_host.keys() - {None}) > 1,
     )
     facts = smi_facts(smi, path, owner) if smi else None
     is_kept = kind in SERVICE_KINDS

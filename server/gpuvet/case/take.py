@@ -31,7 +31,14 @@ def take_file(file: CaseFile, taken: Taken, limits: Limits) -> None:
     elif not head.data:
         problem = file.content.problem
         status = FileStatus.PARTLY_READ if problem else FileStatus.READ
-        report(taken, file.path, FileKind.UNKNOWN, status, reason=problem or "empty")
+        report(
+            taken,
+            file.path,
+            FileKind.UNKNOWN,
+            status,
+            reason=problem or "empty",
+            is_loss=problem is not None,
+        )
     elif looks_like_pickle(head):
         _take_pickle(file.path, head, taken)
     elif (held := _container(head)) is not None or head.is_binary:

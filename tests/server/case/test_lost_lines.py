@@ -385,3 +385,17 @@ def test_a_case_json_may_say_nothing(text: str, tmp_path: Path) -> None:
     folder(tmp_path, header=None, n1=syslog("n1"))
     (tmp_path / "case.json").write_text(text, encoding="utf-8")
     assert file_row(judged(tmp_path), "case.json").status == "read"
+
+
+def test_a_log_of_several_hosts_cut_short_may_have_lost_any_node(tmp_path: Path) -> None:
+    both = zip(syslog("n1").splitlines(), syslog("n2").splitlines(), strict=True)
+    text = "".join(f"{one}\n{other}\n" for one, other in both) + syslog("n3", xid=True)
+    case = folder(tmp_path, all=gzip.compress(text.encode())[:-150], n9=syslog("n9"))
+    report = judged(case)
+    assert report.verdicts["n9"] is Verdict.LEAVE_ALONE
+    assert [row.any_node for row in report.not_seen if row.any_node] == [True]
+
+
+def test_a_packed_file_of_which_nothing_can_be_read_may_be_any_nodes_log(tmp_path: Path) -> None:
+    case = folder(tmp_path, n1=syslog("n1"), n2=gzip.compress(syslog("n2").encode())[:12])
+    assert exit_code(judged(case)) == 3
