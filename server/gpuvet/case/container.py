@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, NamedTuple, Self, cast
 
@@ -30,6 +31,8 @@ INPUTS = "inputs"
 REST = "(rest of the archive)"
 MISSING = "the archive ends early, and what files came after is not known"
 CUT_SHORT = "cut short: it has no end; copy it again"
+HEADER = "case.json"
+_FIRST_FILE = datetime(1990, 1, 1, tzinfo=UTC)
 _LONGEST_NAME = 1024
 # Names and attributes of a tar member may be stored as members of their own, read whole.
 _LONGEST_TAR_HEADER = 2**20
@@ -74,6 +77,19 @@ class Container:
                 raise UnreadableCase(msg)
             copy = taken[file.path] = taken.get(file.path, 0) + 1
             yield file if copy == 1 else file._replace(path=f"{file.path} ({copy})")
+
+    def modified(self) -> datetime | None:
+        """Return when the newest file was last written: no line of a log is later.
+
+        None where that is no plausible time, as of files out of an archive without times.
+        """
+        paths = [self.path]
+        if self.form is CaseForm.FOLDER:
+            own = [path for path in _walk(self.path) if path.name != HEADER]
+            paths = [path for path in own if stat.S_ISREG(path.lstat().st_mode)]
+        newest = max((path.lstat().st_mtime for path in paths), default=0.0)
+        at = datetime.fromtimestamp(newest, UTC)
+        return at if at >= _FIRST_FILE else None
 
     def _files(self, budget: Budget) -> Iterator[CaseFile]:
         if self.form is CaseForm.FOLDER:
@@ -276,8 +292,6 @@ def _tar(path: Path, budget: Budget) -> Iterator[CaseFile]:
                     if not member.isdir():
                         seen += 1
                         yield _tar_member(stream, member, path)
-                    # The list of members grows with the archive and is not needed.
-                    archive.members = []
         except tarfile.HeaderError as error:  # ours, see _Member
             whole.problem = whole.problem or f"cut short: {error}"
         except (tarfile.TarError, EOFError, OSError, ValueError):

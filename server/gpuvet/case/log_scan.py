@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from gpuvet.aws.timestamps import as_datetime
+from gpuvet.case.journal_arrays import with_text
 from gpuvet.parse.agent_log import NEEDLES as AGENT_NEEDLES
 from gpuvet.parse.scan_needles import hits
 from gpuvet.parse.service_lines import NEEDLES
@@ -72,6 +73,7 @@ class FileScan:
     by_host: dict[str | None, NodeScan] = field(default_factory=dict[str | None, NodeScan])
     lines: int = 0
     long_lines: int = 0
+    left_out: int = 0  # records of a journal whose message is not in the export
     dropped: int = 0  # candidates beyond the caps
     dropped_of_services: int = 0  # likewise, of lines that say nothing of a GPU
     first: datetime | None = None  # hour of the earliest and the latest stamp
@@ -117,7 +119,9 @@ class LogScanner:
         found = FileScan()
         kept = _Kept()
         place = 0
-        for block in _blocks(stream, found):
+        for raw in _blocks(stream, found):
+            block, left_out = with_text(raw)
+            found.left_out += left_out
             marked = {hit.start for hit in hits(block)}
             service = [needle for needle in _SERVICES if needle in block]
             start = 0

@@ -211,7 +211,7 @@ def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
             nodes=(coverage.node,),
         )
     # What services and applications write was never meant to carry the kernel's lines.
-    meant = [s for s in coverage.sources if s.shipper not in _OF_PROGRAMS]
+    meant = [s for s in coverage.sources if s.source not in _OF_PROGRAMS]
     if coverage.sources and not meant:
         yield NotSeenRow(
             what=f"the kernel log of {coverage.node}",

@@ -111,14 +111,24 @@ def _message(fields: JsonFields) -> tuple[str | None, str]:
         value = fields.get(key)
         if isinstance(value, str):
             return value.rstrip("\n") if not _is_part(value) else value, key
-        if is_list(value) and key == "MESSAGE":  # journald, where the text is not UTF-8
-            return _from_bytes(value), key
+        if is_list(value) and key == "MESSAGE":
+            return text_of_array(value), key
     return None, ""
 
 
-def _from_bytes(numbers: list[object]) -> str:
-    octets = bytes(n for n in numbers if isinstance(n, int) and 0 <= n < 256)
-    return octets.decode("utf-8", errors="replace")
+def text_of_array(values: list[object]) -> str:
+    """Return a journal's message that is an array: the bytes of text, or of several texts.
+
+    journalctl writes bytes where a text is not printable UTF-8, and all values of a field that
+    a record carries more than once (systemd, JOURNAL_EXPORT_FORMATS, "Journal JSON Format").
+    """
+    octets = bytes(n for n in values if isinstance(n, int) and 0 <= n < 256)
+    texts = [v if isinstance(v, str) else text_of_array(v) for v in values if _is_text(v)]
+    return "\n".join([*texts, *([octets.decode("utf-8", errors="replace")] if octets else [])])
+
+
+def _is_text(value: object) -> TypeGuard[str | list[object]]:
+    return isinstance(value, str) or is_list(value)
 
 
 def _is_part(text: str) -> bool:
