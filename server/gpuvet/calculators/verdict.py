@@ -36,6 +36,7 @@ from gpuvet.model.verdict import Confidence, DecidedBy, FaultClass, Ground, Node
 MOST_GROUNDS = 12
 
 _AGENT = frozenset({Source.HMA, Source.DCGM})
+_COPIES = (Source.USER_SPACE.value,)
 
 
 def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
@@ -69,9 +70,10 @@ def view_node(node: NodeEvidence, incident: Incident) -> NodeView:
     events = prepare_events(node)
     occurrences = events.occurrences
     by_code: dict[int, list[Occurrence]] = defaultdict(list)
-    for occurrence in occurrences:
+    told = [o for o in occurrences if o.sources != _COPIES]
+    for occurrence in told:  # what only a program wrote explains nothing else
         by_code[occurrence.code].append(occurrence)
-    aside = put_aside(occurrences, by_code, node, events.clock)
+    aside = put_aside(told, by_code, node, events.clock)
     aside_ids = frozenset(id(occurrence) for occurrence, _ in aside)
     return NodeView(
         node=node,

@@ -14,6 +14,9 @@ from gpuvet.parse.times import Stamp, leading_stamp
 
 MOST_LAYERS = 8  # CloudWatch, Fluent Bit, CRI, syslog, uptime and thread tag are six
 
+# Syslog identifiers of what only passes the kernel's own buffer on.
+KERNEL_TAGS = frozenset({"kernel", "kmsg", "dmesg", "klogd"})
+
 _UPTIME = re.compile(r"\[ *(\d{1,9})\.(\d{6})(?: <[^>]{0,20}>)?\] ?(?:\[ *[TC]\d+\] ?)?")
 _LEVEL = re.compile(
     r"(?P<facility>kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) *:"
@@ -235,5 +238,5 @@ class _Layers:
         self.host = host or self.host
         self.identifier = name
         self.pid = int(pid) if pid and pid.isdecimal() and len(pid) < 10 else None
-        self._transport(name == "kernel")
-        self.bare = name != "kernel"
+        self._transport(name in KERNEL_TAGS)
+        self.bare = name not in KERNEL_TAGS

@@ -246,7 +246,11 @@ def test_what_is_not_the_drivers_form_is_no_event_but_is_counted_and_shown(line:
         ),
         ("12,4711,430954509105,-;NVRM: Xid (PCI:0000:53:00): 79, x", Source.USER_SPACE),
         ("[gpu-health] [CRITICAL] XID: NVRM: Xid (PCI:0000:53:00): 79, x", Source.AGENT),
-        (service("monitor[7]", "saw NVRM: Xid (PCI:0000:53:00): 79, x"), Source.AGENT),
+        (service("monitor[7]", "saw NVRM: Xid (PCI:0000:53:00): 79, x"), Source.USER_SPACE),
+        (service("nv-hostengine[7]", "saw NVRM: Xid (PCI:0000:53:00): 79, x"), Source.AGENT),
+        (service("kernel[0]", "NVRM: Xid (PCI:0000:53:00): 79, x"), Source.KERNEL),
+        (service("dmesg", "[430954.509105] NVRM: Xid (PCI:0000:53:00): 79, x"), Source.KERNEL),
+        (service("root", "NVRM: GPU 0000:53:00.0: GPU has fallen off the bus."), Source.USER_SPACE),
         (
             "py-12 [003] d..1. 123.456789: nvidia_dev_xid: Xid (PCI:0000:53:00): 79, x",
             Source.KERNEL,
