@@ -24,6 +24,7 @@ from gpuvet.calculators.gate import Gated, gate
 from gpuvet.calculators.gpu_count import count_contradictions
 from gpuvet.calculators.platform import platform_contradictions, platform_findings
 from gpuvet.calculators.rules import event_findings
+from gpuvet.calculators.rules_hardware import hardware_findings
 from gpuvet.calculators.rules_repair import foreign_codes
 from gpuvet.calculators.rules_switch import switch_findings, switch_notes
 from gpuvet.calculators.since import as_of_now
@@ -106,6 +107,7 @@ def _findings(view: NodeView, shared: Shared) -> list[Finding]:
         *event_findings(view, shared),
         *switch_findings(view),
         *fact_findings(view),
+        *hardware_findings(view),
         *platform_findings(view),
     ]
 

@@ -11,6 +11,7 @@ from gpuvet.model.events import (
     BoundaryKind,
     FabricManagerLine,
     GpuIdentity,
+    HardwareError,
     InforomCorrupted,
     Shutdown,
     Source,
@@ -18,6 +19,7 @@ from gpuvet.model.events import (
     XidEvent,
 )
 from gpuvet.parse import node_lines
+from gpuvet.parse.hardware_lines import hardware_line
 from gpuvet.parse.hma_log import is_agent_text, text_records
 from gpuvet.parse.known_lines import known_line
 from gpuvet.parse.place import Spot
@@ -232,6 +234,14 @@ def _fabric(body: str, spot: Spot) -> Reading | None:
     return _records(FabricManagerLine(**spot.place(Source.SERVICE), **fabric._asdict()))
 
 
+def _hardware(body: str, spot: Spot) -> Reading | None:
+    peeled = spot.peeled
+    said = None if peeled.kernel is False or peeled.relayed else hardware_line(body)
+    if said is None:
+        return None
+    return _records(HardwareError(**spot.place(Source.KERNEL), **said._asdict()))
+
+
 def _known(body: str, spot: Spot) -> Reading | None:  # noqa: ARG001 - one shape for all readers
     known = known_line(body)
     return None if known is None else Reading(Fate.BENIGN, note=known.note)
@@ -249,6 +259,7 @@ READERS: tuple[Callable[[str, Spot], Reading | None], ...] = (
     _kubernetes,
     _shutdown,
     _fabric,
+    _hardware,
     _known,
 )
 

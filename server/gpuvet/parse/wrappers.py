@@ -34,6 +34,8 @@ _HEADER = re.compile(
 _NO_HOST = re.compile(r"(?P<name>[A-Za-z][\w./@-]*)(?:\[(?P<pid>\d+)\])?:(?: |$)")
 # These start a kernel message; without a host before them they are no syslog identifier.
 _KERNEL_PREFIX = re.compile(r"NVRM$|nvidia|nvswitch|audit$|EXT4|XFS|pci|mce$|EDAC")
+# A kernel's own message whose first words look like a host and a program.
+_KERNEL_OWN = re.compile(r"nvme nvme\d+: |EDAC MC\d+: |(?:NMI )?watchdog: BUG: |BUG: soft lockup")
 _INSTANCE = re.compile(r"(?<![0-9A-Za-z])i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])")
 
 
@@ -224,6 +226,8 @@ class _Layers:
             self.channel += match["stream"]
             return rest[match.end() :]
         self.took(stamp)
+        if _KERNEL_OWN.match(rest):
+            return rest
         if match := _HEADER.match(rest):
             self._from(match["host"], match["name"], match["pid"])
             return rest[match.end() :]

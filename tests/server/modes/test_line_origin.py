@@ -1,57 +1,16 @@
 """Who wrote a line decides whether it counts: a case folder with a syslog, to its report."""
 
 import json
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from tests.host_log import HOST, STAMP, Shape, judged, program, syslog
 
-from gpuvet.case.load import load_case
-from gpuvet.model.verdict import NodeVerdict, Verdict
-from gpuvet.modes.verdict import verdict_report
-from gpuvet.modes.window import Asked
+from gpuvet.model.verdict import Verdict
 
-Shape = Callable[[str, str], str]  # time and text of a message to its line
-
-START = datetime(2026, 3, 2, 6, tzinfo=UTC)
-LATE = datetime(2027, 1, 1, tzinfo=UTC)
-STAMP = "2026-03-02T10:04:11.000000+00:00"
-HOST = "ip-10-0-2-11"
-NODE = "i-0aa11bb22cc33dd44"
 LOST = "NVRM: Xid (PCI:0000:64:00): 79, pid=4242, name=python, GPU has fallen off the bus."
 SWITCH = "nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
-
-
-def syslog(at: str, text: str) -> str:
-    return f"{at} {HOST} kernel: {text}"
-
-
-def judged(folder: Path, *lines: str, shape: Shape = syslog) -> NodeVerdict:
-    """Return the verdict of a node whose log, of one shape, is healthy but for these lines."""
-    healthy = (
-        shape(
-            f"{START + timedelta(minutes=6 * n):%Y-%m-%dT%H:%M:%S}.000000+00:00",
-            f"docker0: port {n}(veth{n:04x}) entered blocking state",
-        )
-        for n in range(64)
-    )
-    # The name gives the node to lines that do not name their host.
-    text = "\n".join([*healthy, *lines, ""])
-    (folder / f"{NODE}.log").write_text(text, encoding="utf-8")
-    meta = {
-        "format": "gpuvet-case/1",
-        "now": "2026-03-02T12:20:00Z",
-        "window": {"start": "2026-03-02T07:00:00Z", "end": "2026-03-02T12:00:00Z"},
-        "failure_at": "2026-03-02T10:04:12Z",
-    }
-    (folder / "case.json").write_text(json.dumps(meta), encoding="utf-8")
-    (node,) = verdict_report(load_case(folder), Asked(), clock=LATE).nodes
-    return node
-
-
-def program(tag: str, text: str) -> str:
-    return f"{STAMP} {HOST} {tag}: {text}"
 
 
 def journal(**fields: str) -> str:

@@ -14,6 +14,7 @@ from gpuvet.model.events import (
     FabricManagerLine,
     FabricState,
     GpuIdentity,
+    HardwareError,
     InforomCorrupted,
     Shutdown,
     Source,
@@ -614,7 +615,6 @@ def test_a_corrupted_inforom_is_read_from_any_log() -> None:
         kernel("NVRM: Rate limiting GSP RPC error prints for GPU at PCI:0000:53:00 (printing 1)"),
         kernel("NVRM: Persistence mode is deprecated and will be removed"),
         kernel("NVRM: Applied patches:"),
-        kernel("NVRM: GPU 0000:53:00.0: RmInitAdapter failed! (0x22:0x56:894)"),
         kernel("NVRM: The NVIDIA probe routine failed for 1 device(s)."),
     ],
 )
@@ -759,3 +759,18 @@ def test_every_line_is_counted_exactly_once(lines: list[str]) -> None:
     assert counts.lines == (
         counts.understood + counts.benign + counts.unrelated + counts.not_understood
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nvme nvme1: controller is down; will reset: CSTS=0xffffffff",
+        "EDAC MC0: 1 UE memory read error",
+        "watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:4242]",
+        "BUG: soft lockup - CPU#12 stuck for 23s! [python:4242]",
+        "Kernel panic - not syncing: Fatal machine check",
+    ],
+)
+@pytest.mark.parametrize("stamp", ["[Sun Feb 23 16:24:18 2026] ", "[430954.509105] ", ""])
+def test_first_words_of_the_kernel_are_no_host_and_no_program(stamp: str, text: str) -> None:
+    assert isinstance(only(stamp + text), HardwareError)
