@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpuvet.calculators.finding import Finding, NodeView
 from gpuvet.calculators.hours import HOUR
-from gpuvet.model.events import HardwareError, HardwareKind
+from gpuvet.model.events import HardwareError, HardwareKind, Source
 from gpuvet.model.verdict import FaultClass, Verdict
 from gpuvet.parse.xid_line import pci_id
 
@@ -121,9 +121,10 @@ def _counts(view: NodeView, error: HardwareError) -> bool:
 def _gpus(view: NodeView) -> frozenset[str]:
     """Return every PCI id that something names as a GPU's."""
     records = view.node.records
-    listed = (*view.node.facts.gpus, *records.identities, *records.xids)
+    listed = {g.pci for g in view.node.facts.gpus} | {g.pci for g in records.identities}
+    listed |= {x.pci for x in records.xids if x.source is not Source.USER_SPACE}
     named = {pci_id(e.device) for e in records.hardware if e.device and _names_gpu(e)}
-    return view.known_gpus | {pci for pci in (named | {one.pci for one in listed}) if pci}
+    return view.known_gpus | {pci for pci in (named | listed) if pci}
 
 
 def _names_gpu(error: HardwareError) -> bool:
