@@ -143,6 +143,7 @@ def prepare_events(node: NodeEvidence) -> NodeEvents:
         *records.identities,
         *records.hma,
         *records.shutdowns,
+        *records.hardware,
     ]
     boundaries = (*records.boundaries, *_restarts(node, dated))
     identities = (*records.identities, *_identities_read(node))

@@ -20,6 +20,8 @@ _NO_REFERENCE = datetime(2000, 1, 1, tzinfo=UTC)
 _MESSAGE_KEYS = ("MESSAGE", "log", "message", "@message", "Message", "msg")
 _HOST_KEYS = ("_HOSTNAME", "hostname", "host", "Hostname")
 _INSTANCE_KEYS = ("ec2_instance_id", "instance_id", "InstanceId", "instanceId")
+# journald's own, Fluent Bit's syslog parsers', and the unit that container insights adds.
+_PROGRAM_KEYS = ("SYSLOG_IDENTIFIER", "ident", "appname", "_SYSTEMD_UNIT", "systemd_unit")
 _STREAM_KEYS = ("logStreamName", "@logStream", "logStream")
 _TIME_KEYS = ("@timestamp", "timestamp", "time", "date", "ts")
 # In a record that lost its end, the last message to begin is the one that was cut.
@@ -90,7 +92,7 @@ def layer_of(fields: JsonFields) -> JsonLayer:
         uptime_us=_uptime(fields),
         boot=_text(fields, "_BOOT_ID"),
         host=host or (_text(pod, "host") if is_fields(pod) else None),
-        identifier=_text(fields, "SYSLOG_IDENTIFIER"),
+        identifier=_identifier(fields),
         instance=next((i for k in _INSTANCE_KEYS if (i := _text(fields, k))), None),
         origin=next((s for k in _STREAM_KEYS if (s := _text(fields, k))), ""),
         channel=f"{pod_name or ''}/{_text(fields, 'stream') or ''}" if docker or pod_name else "",
@@ -139,8 +141,12 @@ def _is_kernel(fields: JsonFields) -> bool | None:
     transport = _text(fields, "_TRANSPORT") or _text(fields, "transport")
     if transport is not None:
         return transport == "kernel"
-    name = _text(fields, "SYSLOG_IDENTIFIER")
+    name = _identifier(fields)
     return None if name is None else name == "kernel"
+
+
+def _identifier(fields: JsonFields) -> str | None:
+    return next((name for key in _PROGRAM_KEYS if (name := _text(fields, key))), None)
 
 
 def _uptime(fields: JsonFields) -> int | None:
