@@ -11,10 +11,10 @@ from aws.wire import NOW, StillTime, keys, no_machine
 from botocore import exceptions, xform_name
 from botocore.exceptions import ClientError
 
-from gpuvet.aws import live_calls
 from gpuvet.aws.budget import Budget
 from gpuvet.aws.closing import closes_with, reason_of
 from gpuvet.aws.live import LiveAws
+from gpuvet.aws.live_calls import failure_of
 from gpuvet.aws.live_clients import Clients
 from gpuvet.aws.login import Login
 from gpuvet.aws.reads import READS, read_of
@@ -64,13 +64,11 @@ class Scripted(Clients):
 
 
 def refusal(code: str, message: str = "", status: int = 400) -> ClientError:
-    return ClientError(
-        {
-            "Error": {"Code": code, "Message": message},
-            "ResponseMetadata": {"HTTPStatusCode": status},
-        },  # type: ignore[typeddict-item]  # what is read of it
-        "Operation",
-    )
+    response: Any = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(response, "Operation")
 
 
 def door(
@@ -150,7 +148,7 @@ FAILURES: list[tuple[str, Exception, Expected]] = [
     ("amp:ListWorkspaces", exceptions.ConnectTimeoutError(endpoint_url=URL), TIMED_OUT),
     ("amp:ListWorkspaces", exceptions.ReadTimeoutError(endpoint_url=URL), TIMED_OUT),
     ("amp:ListWorkspaces", exceptions.ConnectionClosedError(endpoint_url=URL), UNREACHABLE),
-    ("amp:ListWorkspaces", exceptions.SSLError(endpoint_url=URL, error="no"), UNREACHABLE),
+    ("amp:ListWorkspaces", exceptions.SSLError(endpoint_url=URL, error=OSError("no")), UNREACHABLE),
     ("amp:ListWorkspaces", exceptions.NoCredentialsError(), EXPIRED),
     (
         "amp:ListWorkspaces",
@@ -166,7 +164,7 @@ FAILURES: list[tuple[str, Exception, Expected]] = [
 def _id(failure: tuple[str, Exception, Status, Reason | None, int]) -> str:
     operation, error, *_ = failure
     name = (
-        error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
+        failure_of(error.response).code if isinstance(error, ClientError) else type(error).__name__
     )
     return f"{operation} {name}"
 
@@ -225,13 +223,15 @@ def listings() -> Iterator[str]:
 @pytest.mark.parametrize("operation", sorted(listings()))
 def test_every_listing_is_read_to_its_end_and_empty_pages_do_not_end_it(operation: str) -> None:
     row = read_of(operation)
-    model = CORE.get_service_model(row.service)
-    members = model.operation_model(row.name).output_shape.members
+    model = CORE.get_service_model(row.service).operation_model(row.name)
+    assert model.input_shape is not None
+    assert model.output_shape is not None
+    members = model.output_shape.members
     out = next(n for n in ("NextToken", "nextToken", "nextForwardToken") if n in members)
     sent_as = "nextToken" if out == "nextForwardToken" else out
-    assert sent_as in model.operation_model(row.name).input_shape.members
+    assert sent_as in model.input_shape.members
     member = row.rows[0]
-    last = {out: "b"} if out == "nextForwardToken" else {}
+    last: dict[str, str] = {out: "b"} if out == "nextForwardToken" else {}
     pages: list[Answer] = [
         {member: [], out: "a", "status": "Complete"},
         {member: ["one"], out: "b", "status": "Complete"},
@@ -252,6 +252,7 @@ def test_a_page_is_as_large_as_the_service_allows(operation: str) -> None:
     row = read_of(operation)
     model = CORE.get_service_model(row.service)
     shape = model.operation_model(row.name).input_shape
+    assert shape is not None
     for name, size in clients.asked[0][1].items():
         limits = shape.members[name].metadata
         assert limits.get("min", 1) <= size <= limits.get("max", size)
@@ -293,7 +294,7 @@ def test_what_is_cut_short_is_partial_and_says_why(
 
 
 def test_events_stop_at_the_number_wanted_and_say_so() -> None:
-    page = {"events": [{}], "nextToken": "more"}
+    page: Answer = {"events": [{}], "nextToken": "more"}
     answer = read("logs:FilterLogEvents", [page], limit=1)
     assert (answer.status, answer.reason, answer.pages) == (Status.PARTIAL, Reason.ROW_CAP, 1)
 
@@ -308,7 +309,8 @@ def test_times_come_in_utc_and_the_transport_stays_out() -> None:
     page = {"Events": [{"EventTime": there}], "ResponseMetadata": {"HTTPStatusCode": 200}}
     answer = read("cloudtrail:LookupEvents", [page])
     assert answer.value == ({"Events": [{"EventTime": NOW}]},)
-    assert answer.value[0]["Events"][0]["EventTime"].tzinfo is UTC
+    (event,) = (event for page in answer.value or () for event in page["Events"])
+    assert event["EventTime"].tzinfo is UTC
 
 
 def test_a_throttled_service_is_tried_again_and_answers() -> None:
@@ -415,7 +417,7 @@ def test_results_are_waited_for_until_the_query_has_ended_and_paged() -> None:
     ]
     answer = read("logs:GetQueryResults", looks, time, queryId="q")
     assert answer.status is Status.OK
-    assert [row for page in answer.value for row in page["results"]] == [["a"], ["b"]]
+    assert [row for page in answer.value or () for row in page["results"]] == [["a"], ["b"]]
     assert time.waits == [0.25, 0.5]
 
 
@@ -472,6 +474,10 @@ def test_waits_are_spread_but_never_longer_than_the_standard_modes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     time = StillTime()
-    monkeypatch.setattr(live_calls.random, "uniform", lambda _low, high: high)
+
+    def longest(_low: float, high: float) -> float:
+        return high
+
+    monkeypatch.setattr("gpuvet.aws.live_calls.random.uniform", longest)
     read("events:ListRules", [refusal("Throttling")], time)
     assert time.waits == [1.0, 2.0, 4.0, 8.0, 16.0]

@@ -4,6 +4,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import botocore.session
@@ -47,8 +48,8 @@ def key_of(request: AWSPreparedRequest) -> str:
 
 
 def form_of(request: AWSPreparedRequest) -> dict[str, list[str]]:
-    body = request.body or b""
-    return parse_qs(body if isinstance(body, str) else body.decode())
+    body = request.body
+    return parse_qs(body if isinstance(body, str) else bytes(body or b"").decode())  # type: ignore[arg-type]  # never a file
 
 
 def result(action: str, inner: str) -> AWSResponse:
@@ -137,7 +138,7 @@ def test_clients_are_kept_by_the_whole_identity(no_machine: Path) -> None:
     ],
 )
 def test_what_was_not_given_at_start_is_an_error_before_a_session_exists(
-    asked: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+    asked: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_session(*_: object, **__: object) -> None:
         pytest.fail("a session was made")
@@ -274,6 +275,6 @@ def test_every_partition_has_its_endpoints_and_its_roles(
     assert (sets.region(region), sets.login(role=role).role) == (region, role)
     sent = http(lambda _request: response(403, b""))
     LiveAws(Login(), region, clock=StillTime().clock).read("ec2:DescribeSubnets", {})
-    core = botocore.session.get_session()
+    core: Any = botocore.session.get_session()
     suffix = core._get_internal_component("endpoint_resolver").get_partition_dns_suffix(partition)
     assert sent[0].url == f"https://ec2.{region}.{suffix}/"

@@ -4,17 +4,27 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import botocore.session
 import pytest
-from aws.wire import Http, Reached, RecordingSession, filled, http, keys, no_machine, response
+from aws.wire import (
+    Http,
+    Reached,
+    RecordingSession,
+    StillTime,
+    filled,
+    http,
+    keys,
+    no_machine,
+    response,
+)
 from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.tokens import SSOTokenProvider
 
 from gpuvet.aws import live, live_clients, live_wire
-from gpuvet.aws.budget import Clock
 from gpuvet.aws.credential_calls import CREDENTIAL_CALLS, SERVICE_IDS
 from gpuvet.aws.live import LiveAws
 from gpuvet.aws.live_clients import Clients
@@ -38,7 +48,7 @@ def reached_behind_the_back(services: list[str]) -> Iterator[tuple[str, str]]:
     """Yield what each operation came to on a client made from the door's own session."""
     core = Clients().session(Login())._session
     for service in services:
-        client = core.create_client(service, region_name="us-east-1", config=BARE)
+        client: Any = core.create_client(service, region_name="us-east-1", config=BARE)
         client._endpoint.http_session = RecordingSession()
         for name in client.meta.service_model.operation_names:
             operation = f"{service}:{name}"
@@ -78,10 +88,18 @@ def test_of_every_operation_of_every_service_only_listed_ones_pass(shard: int) -
     assert len(ends["refused"]) > 3_000
 
 
+def _no_guard(_session: object) -> None:
+    """Guard nothing."""
+
+
+def _anything_goes(operation: str) -> Read:
+    return Read(operation, operation)
+
+
 def test_without_the_guard_at_the_wire_a_mutating_call_would_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(live_clients, "guard", lambda _session: None)
+    monkeypatch.setattr(live_clients, "guard", _no_guard)
     reached = {op for op, end in reached_behind_the_back(["sagemaker"]) if end == "reached"}
     assert "sagemaker:DeleteCluster" in reached - LISTED
 
@@ -92,7 +110,7 @@ def test_without_the_refusal_at_the_door_a_client_would_exist(
     sent = http(lambda _request: response(200, b"{}"))
     clients = Clients()
     door = LiveAws(Login(), "us-east-1", clients=clients)
-    monkeypatch.setattr(live, "read_of", lambda operation: Read(operation, operation))
+    monkeypatch.setattr(live, "read_of", _anything_goes)
     with pytest.raises(NotReadOnly, match="stopped at the wire"):
         door.read("sagemaker:DeleteCluster", {"ClusterName": "train-a"})
     assert clients.made != ()  # the first guard was off, and this shows it
@@ -105,12 +123,13 @@ def test_every_listed_read_passes_door_and_wire(operation: str, http: Http) -> N
     row = read_of(operation)
     model = botocore.session.get_session().get_service_model(row.service)
     params = filled(model.operation_model(row.name).input_shape)
-    LiveAws(Login(), "us-east-1", clock=Clock(sleep=lambda _seconds: None)).read(operation, params)
+    LiveAws(Login(), "us-east-1", clock=StillTime().clock).read(operation, params)
     assert sent != []
 
 
 def test_a_link_signed_ahead_is_refused_like_the_call_it_stands_for() -> None:
-    client = Clients().session(Login()).client("sagemaker", region_name="us-east-1")
+    session: Any = Clients().session(Login())
+    client: Any = session.client("sagemaker", region_name="us-east-1")
     with pytest.raises(NotReadOnly):
         client.generate_presigned_url("delete_cluster", Params={"ClusterName": "train-a"})
 
@@ -124,7 +143,7 @@ def test_a_refusal_is_not_tried_again() -> None:
 
     core = botocore.session.get_session()
     core.get_component("event_emitter").register_first("before-send", refuse)
-    client = core.create_client("sagemaker", region_name="us-east-1")
+    client: Any = core.create_client("sagemaker", region_name="us-east-1")
     with pytest.raises(NotReadOnly):
         client.delete_cluster(ClusterName="train-a")
     assert seen == ["before-send.sagemaker.DeleteCluster"]
@@ -179,7 +198,7 @@ def test_a_login_through_a_cached_sso_token_still_works(
         "https://portal.sso.us-east-1.amazonaws.com/federation/credentials",
         "https://sts.us-east-1.amazonaws.com/",
     ]
-    assert b"FROMSSO" in sent[1].headers["Authorization"]
+    assert "FROMSSO" in str(sent[1].headers["Authorization"])
 
 
 IDENTITY = (

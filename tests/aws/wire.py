@@ -4,7 +4,7 @@ Nothing here opens a socket: botocore's own HTTP session is replaced where it wo
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import botocore.httpsession
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.model import Shape
+from botocore.compat import HTTPHeaders
+from botocore.model import StructureShape
 
 from gpuvet.aws.budget import Clock
 
@@ -39,7 +40,7 @@ class RecordingSession:
         """Nothing is open."""
 
 
-def filled(shape: Shape | None, *, depth: int = 0) -> dict[str, Any]:
+def filled(shape: StructureShape | None, *, depth: int = 0) -> dict[str, Any]:
     """Return the least parameters with which a request can be built at all."""
     if shape is None:
         return {}
@@ -130,8 +131,10 @@ class StillTime:
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 
-def response(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> AWSResponse:
+def response(status: int, body: bytes) -> AWSResponse:
     """Return an HTTP response as botocore parses it."""
-    answer = AWSResponse("https://aws.test", status, dict(headers or {}), None)
+    raw: Any = None  # the body is read already
+    answer: Any = AWSResponse("https://aws.test", status, HTTPHeaders(), raw)
     answer._content = body
-    return answer
+    whole: AWSResponse = answer
+    return whole
