@@ -161,12 +161,11 @@ FAILURES: list[tuple[str, Exception, Expected]] = [
 ]
 
 
-def _id(failure: tuple[str, Exception, Status, Reason | None, int]) -> str:
-    operation, error, *_ = failure
-    name = (
-        failure_of(error.response).code if isinstance(error, ClientError) else type(error).__name__
-    )
-    return f"{operation} {name}"
+def _id(failure: tuple[str, Exception, Expected]) -> str:
+    operation, error, _ = failure
+    if isinstance(error, ClientError):
+        return f"{operation} {failure_of(error.response).code}"
+    return f"{operation} {type(error).__name__}"
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=_id)
