@@ -34,6 +34,7 @@ COMMANDS = (
     Command("triage", "gpuvet.commands.triage", "pick the mode from the question, and run it"),
     Command("verdict", "gpuvet.commands.verdict", "one verdict per node, with its grounds"),
     Command("incident", "gpuvet.commands.incident", "what failed, why, and what to do"),
+    Command("preflight", "gpuvet.commands.preflight", "will this run survive until its end"),
     Command("audit", "gpuvet.commands.audit", "can these logs be trusted, node by hour"),
     Command("spec", "gpuvet.commands.spec", "check a HyperPodPyTorchJob and its log monitors"),
     Command("xid", "gpuvet.commands.xid", "explain an Xid, an SXid or a raw driver line"),

@@ -14,7 +14,6 @@ from botocore.exceptions import ClientError
 from gpuvet.aws.budget import Budget
 from gpuvet.aws.closing import closes_with, reason_of
 from gpuvet.aws.live import LiveAws
-from gpuvet.aws.live_calls import failure_of
 from gpuvet.aws.live_clients import Clients
 from gpuvet.aws.login import Login
 from gpuvet.aws.reads import READS, read_of
@@ -64,11 +63,11 @@ class Scripted(Clients):
 
 
 def refusal(code: str, message: str = "", status: int = 400) -> ClientError:
-    response: Any = {
+    reply: Any = {
         "Error": {"Code": code, "Message": message},
         "ResponseMetadata": {"HTTPStatusCode": status},
     }
-    return ClientError(response, "Operation")
+    return ClientError(reply, "Operation")
 
 
 def door(
@@ -161,11 +160,12 @@ FAILURES: list[tuple[str, Exception, Expected]] = [
 ]
 
 
-def _id(failure: tuple[str, Exception, Expected]) -> str:
-    operation, error, _ = failure
+def _id(failure: tuple[str, Exception, Status, Reason | None, int]) -> str:
+    operation, error, *_ = failure
+    name = type(error).__name__
     if isinstance(error, ClientError):
-        return f"{operation} {failure_of(error.response).code}"
-    return f"{operation} {type(error).__name__}"
+        name = error.response.get("Error", {}).get("Code", name)
+    return f"{operation} {name}"
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=_id)
@@ -222,15 +222,13 @@ def listings() -> Iterator[str]:
 @pytest.mark.parametrize("operation", sorted(listings()))
 def test_every_listing_is_read_to_its_end_and_empty_pages_do_not_end_it(operation: str) -> None:
     row = read_of(operation)
-    model = CORE.get_service_model(row.service).operation_model(row.name)
-    assert model.input_shape is not None
-    assert model.output_shape is not None
-    members = model.output_shape.members
+    model: Any = CORE.get_service_model(row.service)
+    members = model.operation_model(row.name).output_shape.members
     out = next(n for n in ("NextToken", "nextToken", "nextForwardToken") if n in members)
     sent_as = "nextToken" if out == "nextForwardToken" else out
-    assert sent_as in model.input_shape.members
+    assert sent_as in model.operation_model(row.name).input_shape.members
     member = row.rows[0]
-    last: dict[str, str] = {out: "b"} if out == "nextForwardToken" else {}
+    last = {out: "b"} if out == "nextForwardToken" else {}
     pages: list[Answer] = [
         {member: [], out: "a", "status": "Complete"},
         {member: ["one"], out: "b", "status": "Complete"},
@@ -249,9 +247,8 @@ def test_a_page_is_as_large_as_the_service_allows(operation: str) -> None:
     clients = Scripted({operation: [{"status": "Complete"}]})
     door(clients).read(operation, {})
     row = read_of(operation)
-    model = CORE.get_service_model(row.service)
+    model: Any = CORE.get_service_model(row.service)
     shape = model.operation_model(row.name).input_shape
-    assert shape is not None
     for name, size in clients.asked[0][1].items():
         limits = shape.members[name].metadata
         assert limits.get("min", 1) <= size <= limits.get("max", size)
@@ -293,7 +290,7 @@ def test_what_is_cut_short_is_partial_and_says_why(
 
 
 def test_events_stop_at_the_number_wanted_and_say_so() -> None:
-    page: Answer = {"events": [{}], "nextToken": "more"}
+    page: dict[str, Any] = {"events": [{}], "nextToken": "more"}
     answer = read("logs:FilterLogEvents", [page], limit=1)
     assert (answer.status, answer.reason, answer.pages) == (Status.PARTIAL, Reason.ROW_CAP, 1)
 
@@ -308,8 +305,8 @@ def test_times_come_in_utc_and_the_transport_stays_out() -> None:
     page = {"Events": [{"EventTime": there}], "ResponseMetadata": {"HTTPStatusCode": 200}}
     answer = read("cloudtrail:LookupEvents", [page])
     assert answer.value == ({"Events": [{"EventTime": NOW}]},)
-    (event,) = (event for page in answer.value or () for event in page["Events"])
-    assert event["EventTime"].tzinfo is UTC
+    first: Any = next(iter(answer.value or ()))
+    assert first["Events"][0]["EventTime"].tzinfo is UTC
 
 
 def test_a_throttled_service_is_tried_again_and_answers() -> None:
@@ -472,11 +469,10 @@ def test_more_queries_than_slots_wait_for_one_to_end() -> None:
 def test_waits_are_spread_but_never_longer_than_the_standard_modes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    time = StillTime()
-
     def longest(_low: float, high: float) -> float:
         return high
 
+    time = StillTime()
     monkeypatch.setattr("gpuvet.aws.live_calls.random.uniform", longest)
     read("events:ListRules", [refusal("Throttling")], time)
     assert time.waits == [1.0, 2.0, 4.0, 8.0, 16.0]

@@ -48,8 +48,8 @@ def key_of(request: AWSPreparedRequest) -> str:
 
 
 def form_of(request: AWSPreparedRequest) -> dict[str, list[str]]:
-    body = request.body
-    return parse_qs(body if isinstance(body, str) else bytes(body or b"").decode())  # type: ignore[arg-type]  # never a file
+    body: Any = request.body or b""
+    return parse_qs(body if isinstance(body, str) else body.decode())
 
 
 def result(action: str, inner: str) -> AWSResponse:

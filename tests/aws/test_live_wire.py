@@ -88,18 +88,13 @@ def test_of_every_operation_of_every_service_only_listed_ones_pass(shard: int) -
     assert len(ends["refused"]) > 3_000
 
 
-def _no_guard(_session: object) -> None:
-    """Guard nothing."""
-
-
-def _anything_goes(operation: str) -> Read:
-    return Read(operation, operation)
-
-
 def test_without_the_guard_at_the_wire_a_mutating_call_would_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(live_clients, "guard", _no_guard)
+    def off(_session: object) -> None:
+        """Guard nothing."""
+
+    monkeypatch.setattr(live_clients, "guard", off)
     reached = {op for op, end in reached_behind_the_back(["sagemaker"]) if end == "reached"}
     assert "sagemaker:DeleteCluster" in reached - LISTED
 
@@ -110,7 +105,11 @@ def test_without_the_refusal_at_the_door_a_client_would_exist(
     sent = http(lambda _request: response(200, b"{}"))
     clients = Clients()
     door = LiveAws(Login(), "us-east-1", clients=clients)
-    monkeypatch.setattr(live, "read_of", _anything_goes)
+
+    def anything(operation: str) -> Read:
+        return Read(operation, operation)
+
+    monkeypatch.setattr(live, "read_of", anything)
     with pytest.raises(NotReadOnly, match="stopped at the wire"):
         door.read("sagemaker:DeleteCluster", {"ClusterName": "train-a"})
     assert clients.made != ()  # the first guard was off, and this shows it
@@ -129,7 +128,7 @@ def test_every_listed_read_passes_door_and_wire(operation: str, http: Http) -> N
 
 def test_a_link_signed_ahead_is_refused_like_the_call_it_stands_for() -> None:
     session: Any = Clients().session(Login())
-    client: Any = session.client("sagemaker", region_name="us-east-1")
+    client = session.client("sagemaker", region_name="us-east-1")
     with pytest.raises(NotReadOnly):
         client.generate_presigned_url("delete_cluster", Params={"ClusterName": "train-a"})
 
@@ -198,7 +197,8 @@ def test_a_login_through_a_cached_sso_token_still_works(
         "https://portal.sso.us-east-1.amazonaws.com/federation/credentials",
         "https://sts.us-east-1.amazonaws.com/",
     ]
-    assert "FROMSSO" in str(sent[1].headers["Authorization"])
+    signed: Any = sent[1].headers["Authorization"]
+    assert b"FROMSSO" in signed
 
 
 IDENTITY = (

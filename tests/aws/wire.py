@@ -4,7 +4,7 @@ Nothing here opens a socket: botocore's own HTTP session is replaced where it wo
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import botocore.httpsession
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
-from botocore.model import StructureShape
 
 from gpuvet.aws.budget import Clock
 
@@ -40,7 +39,7 @@ class RecordingSession:
         """Nothing is open."""
 
 
-def filled(shape: StructureShape | None, *, depth: int = 0) -> dict[str, Any]:
+def filled(shape: Any, *, depth: int = 0) -> dict[str, Any]:  # noqa: ANN401 (any shape)
     """Return the least parameters with which a request can be built at all."""
     if shape is None:
         return {}
@@ -131,10 +130,10 @@ class StillTime:
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 
-def response(status: int, body: bytes) -> AWSResponse:
+def response(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> AWSResponse:
     """Return an HTTP response as botocore parses it."""
-    raw: Any = None  # the body is read already
-    answer: Any = AWSResponse("https://aws.test", status, HTTPHeaders(), raw)
+    answer: Any = AWSResponse(
+        "https://aws.test", status, HTTPHeaders.from_dict(dict(headers or {})), None
+    )
     answer._content = body
-    whole: AWSResponse = answer
-    return whole
+    return answer  # type: ignore[no-any-return]  # made two lines above

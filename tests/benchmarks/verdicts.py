@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from benchmarks.measure import interleaved, report, say
-
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NodeRecords, Orchestrator
 from gpuvet.model.coverage import CoverageStatus, Gate, NodeCoverage

@@ -15,7 +15,6 @@ from gpuvet.aws.store_answers import StoreAnswers
 from gpuvet.case import Case
 from gpuvet.case.live_case import live_case
 from gpuvet.model.target import Target
-from gpuvet.model.untyped import object_at, text_at
 from gpuvet.modes.window import Asked
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "cases" / "scenarios").glob("s*.json"))
@@ -64,10 +63,6 @@ def as_live(scenario: Mapping[str, Any], aws: AwsDoor) -> Case:
 
 def asked(scenario: Mapping[str, Any]) -> Asked:
     """Return the window of a scenario's request, as a caller would give it."""
-    request = object_at(scenario, "request")
-    window = object_at(request, "window")
-    return Asked(
-        since=text_at(window, "start"),
-        until=text_at(window, "end"),
-        failure_at=text_at(request, "failure_at"),
-    )
+    window: Mapping[str, Any] = scenario["request"].get("window") or {}
+    failure = scenario["request"].get("failure_at")
+    return Asked(since=window.get("start"), until=window.get("end"), failure_at=failure)

@@ -62,6 +62,7 @@ def _reservation(row: Row, evidence: str) -> Reservation | None:
         state=text_at(row, "State"),
         instance_type=kind,
         zone=text_at(row, "AvailabilityZone"),
+        zone_id=text_at(row, "AvailabilityZoneId"),
         start=as_datetime(row.get("StartDate")),
         end=as_datetime(row.get("EndDate")),
         end_type=text_at(row, "EndDateType"),
@@ -173,6 +174,7 @@ def _plan_block(row: Row) -> PlanBlock | None:
         instance_type=text_at(row, "InstanceType"),
         total=whole_at(row, "TotalInstanceCount"),
         zone=text_at(row, "AvailabilityZone"),
+        zone_id=text_at(row, "AvailabilityZoneId"),
         is_ultraserver=text_at(row, "ReservedCapacityType") == "UltraServer",
     )
 

@@ -63,6 +63,7 @@ def _file_system(row: Mapping[str, Any]) -> FileSystem | None:
         metadata_mode=text_at(metadata, "Mode"),
         metadata_iops=whole_at(metadata, "Iops"),
         actions=_actions(row),
+        kms_key=text_at(row, "KmsKeyId"),
     )
 
 

@@ -50,6 +50,9 @@ def _cluster(page: Row, evidence: str) -> HyperPodCluster:
 
 def _group(row: Row) -> GroupState:
     types = _texts(object_at(row, "InstanceRequirements").get("CurrentInstanceTypes"))
+    patch = object_at(row, "AutoPatchConfig")
+    schedule = object_at(patch, "CurrentPatchSchedule") or object_at(patch, "DesiredPatchSchedule")
+    own = object_at(row, "OverrideVpcConfig")
     return GroupState(
         name=text_at(row, "InstanceGroupName") or "",
         instance_type=text_at(row, "InstanceType") or next(iter(types), None),
@@ -62,9 +65,16 @@ def _group(row: Row) -> GroupState:
         image=text_at(row, "CurrentImageId"),
         wanted_image=text_at(row, "DesiredImageId"),
         software=text_at(row, "SoftwareUpdateStatus"),
-        subnets=_texts(object_at(row, "OverrideVpcConfig").get("Subnets")),
+        subnets=_texts(own.get("Subnets")),
         interface=text_at(object_at(row, "NetworkInterface"), "InterfaceType"),
         is_controller=text_at(object_at(row, "SlurmConfig"), "NodeType") == "Controller",
+        security_groups=_texts(own.get("SecurityGroupIds")),
+        image_status=text_at(row, "ImageVersionStatus"),
+        patch_at=as_datetime(schedule.get("NextPatchDate")),
+        patch_strategy=text_at(patch, "PatchingStrategy"),
+        update_schedule=text_at(object_at(row, "ScheduledUpdateConfig"), "ScheduleExpression"),
+        is_spot=is_object(object_at(row, "CapacityRequirements").get("Spot")),
+        role=text_at(row, "ExecutionRole"),
     )
 
 
@@ -99,6 +109,7 @@ def _node(row: Row, evidence: str) -> HyperPodNode | None:
         launched_at=as_datetime(row.get("LaunchTime")),
         updated_at=as_datetime(row.get("LastSoftwareUpdateTime")),
         host=text_at(row, "PrivateDnsHostname"),
+        release=text_at(row, "CurrentImageReleaseVersion"),
         evidence=evidence,
     )
 

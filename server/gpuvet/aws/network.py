@@ -74,6 +74,13 @@ def read_interfaces(door: AwsDoor, subnets: Sequence[str]) -> Envelope[tuple[Int
     return _as(answer, tuple(_interface(row) for row in rows))
 
 
+def read_region_interfaces(door: AwsDoor) -> Envelope[tuple[Interface, ...]]:
+    """Return every network interface of the region: the use of its quota."""
+    answer = door.read("ec2:DescribeNetworkInterfaces", {})
+    rows = (row for page in answer.value or () for row in objects_at(page, "NetworkInterfaces"))
+    return _as(answer, tuple(_interface(row) for row in rows))
+
+
 def read_subnets(door: AwsDoor, subnets: Sequence[str]) -> Envelope[tuple[Subnet, ...]]:
     """Return zone and free addresses of these subnets."""
     answer = _filtered(door, "ec2:DescribeSubnets", "subnet-id", subnets)

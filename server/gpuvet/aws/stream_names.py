@@ -8,8 +8,9 @@ from gpuvet.aws.door import LogStream, NodeName
 
 def holds_name(text: str, name: str) -> bool:
     """Say whether a text carries a name as a whole word: i-0abc is not in i-0abcd."""
-    found = re.search(rf"(?<![0-9A-Za-z]){re.escape(name)}(?![0-9A-Za-z])", text)
-    return bool(name) and found is not None
+    if not name or name not in text:
+        return False
+    return re.search(rf"(?<![0-9A-Za-z]){re.escape(name)}(?![0-9A-Za-z])", text) is not None
 
 
 def owned_streams(group: str, stream: str, nodes: Sequence[NodeName]) -> list[LogStream]:

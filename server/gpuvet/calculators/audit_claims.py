@@ -138,7 +138,8 @@ def fleet_claim(
         verdicts: Theirs.
         outside: Nodes of which nothing is asked: no accelerator, not there in the window.
     """
-    asked = [n for n in nodes if n.node not in set(outside)]
+    beside = set(outside)
+    asked = [n for n in nodes if n.node not in beside]
     if not asked:
         return "Nothing may be claimed: no GPU node is in the evidence."
     whole = [n for n in asked if n.hours_asked and n.hours_measured == n.hours_asked]
@@ -159,7 +160,8 @@ def fleet_claim(
     agent = [n for n in asked if n.status in _AGENT]
     if agent:
         parts.append(f"on {len(agent)} only the health agent speaks, not the kernel log")
-    dark = [n for n in asked if n not in whole and n not in agent]
+    told = {n.node for n in (*whole, *agent)}
+    dark = [n for n in asked if n.node not in told]
     if dark:
         listed = [_short(n) for n in sorted(dark, key=lambda n: (n.hours_measured, n.node))]
         parts.append(f"not observable: {some(listed, 5)}")

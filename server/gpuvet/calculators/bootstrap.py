@@ -64,6 +64,7 @@ class Bootstrap:
     queues: tuple[str, ...]
     protected: ServiceRecord | None
     clean_scripts: tuple[ServiceRecord, ...]  # custom actions that ended with 0
+    instances: tuple[str, ...] = ()  # of the failed nodes, where the logs pair names and ids
 
     @property
     def proven(self) -> BootstrapCause | None:
@@ -88,7 +89,7 @@ def read_bootstrap(evidence: CapacityEvidence) -> Bootstrap | None:
     protected = next((r for r in failures if r.event is ServiceEvent.PROTECTED_MODE), None)
     queues = tuple(dict.fromkeys(q for r in failures for q in r.queues))
     clean = tuple(r for r in services if r.event is ServiceEvent.ACTION_EXIT and r.exit_status == 0)
-    return Bootstrap(failures, causes, queues, protected, clean)
+    return Bootstrap(failures, causes, queues, protected, clean, tuple(sorted(named.instances)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +290,9 @@ def blockers(evidence: CapacityEvidence) -> dict[str, str]:
             continue
         if cause.row is CauseRow.NO_ENDPOINT and not cause.is_whole:
             continue
-        for instance in cause.instances:
+        # A proven cause is that of every failed node: they match as a set.
+        others = found.instances if found is not None and found.proven is cause else ()
+        for instance in (*cause.instances, *others):
             blocked.setdefault(instance, f"bootstrap failure: {cause.what}")
     return blocked
 

@@ -14,12 +14,12 @@ from gpuvet.calculators.change_evidence import (
     is_strong,
     own_changes,
 )
+from gpuvet.calculators.change_rollouts import rollout_signals
 from gpuvet.calculators.change_versions import (
     driver_changes,
     kernel_signals,
     mismatches,
     package_signals,
-    rollout_signals,
     version_signals,
 )
 from gpuvet.calculators.change_words import change_actions, change_facts, who

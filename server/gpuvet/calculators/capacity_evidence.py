@@ -91,6 +91,12 @@ class CapacityEvidence:
         return frozenset(g.plan.rpartition("/")[2] for g in groups if g.plan)
 
     @property
+    def is_short(self) -> bool:
+        """Say whether nodes are missing as read now: below target, pending, or none there."""
+        is_pending = any((n.state or "").lower() == "pending" for n in self.nodes)
+        return bool(self.groups_short) or is_pending or not self.nodes
+
+    @property
     def groups_short(self) -> tuple[tuple[str, int], ...]:
         """Return the instance groups below their target, each with how many nodes are missing."""
         found = self.cluster.value if self.cluster is not None else None

@@ -11,6 +11,7 @@ from gpuvet.calculators.capacity_evidence import values
 from gpuvet.calculators.change_evidence import ChangeEvidence, group_map, groups_of
 from gpuvet.model.changes import Change, ChangeKind
 from gpuvet.model.events import BoundaryKind
+from gpuvet.model.identity import LinkBasis
 from gpuvet.report.words import some, utc
 
 # aws_evidence §1.2 gives 1 to 3 min for a reboot; ours leaves room for a slow one.
@@ -20,6 +21,15 @@ _IN_CHANGE = frozenset(
     {"Pending", "ShuttingDown", "SystemUpdating", "DeepHealthCheckInProgress", "DetachInProgress"}
 )
 _UNSETTLED = frozenset({"Pending", "InProgress", "RollbackInProgress", "Failed"})
+
+
+_LINKS = {
+    LinkBasis.LOGICAL_ID: "the same node logical id",
+    LinkBasis.STREAM_GROUP: "log stream of the old id names the group",
+    LinkBasis.CLUSTER_EVENT: "cluster event names the group",
+    LinkBasis.HOST: "the same host name or address",
+    LinkBasis.LAUNCH_TIME: "launch time only",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ def _replaced(change: Change, evidence: ChangeEvidence) -> Iterator[Effect]:
                 new.id,
                 f"{old} is gone and {new.id} launched {utc(new.launched_at)}, {seconds} s after "
                 f"the call ({seconds // 60} min {seconds % 60} s), status {new.status}; link: "
-                f"{found.link.value if found.link else 'none'}",
+                f"{_LINKS[found.link] if found.link else 'none'}",
                 new.launched_at,
                 new.evidence,
             )

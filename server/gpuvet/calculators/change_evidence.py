@@ -22,6 +22,7 @@ from gpuvet.model.changes import (
 from gpuvet.model.cluster import NodeFacts, NodeRecords, Orchestrator
 from gpuvet.model.cluster_state import HyperPodCluster, HyperPodNode
 from gpuvet.model.evidence import Envelope, Window
+from gpuvet.model.identity import Arrival
 from gpuvet.model.words import FaultClass
 
 # root_cause_branches §E: a change this close before the failure is strong by time alone.
@@ -55,6 +56,7 @@ class ChangeEvidence:
     events: Envelope[tuple[ClusterEvent, ...]] | None = None
     hyperpod_nodes: Envelope[tuple[HyperPodNode, ...]] | None = None
     replaced: tuple[Replacement, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()  # nodes that came without a call
     packages: tuple[PackageChange, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
     scripts: tuple[ScriptUpgrade, ...] = ()

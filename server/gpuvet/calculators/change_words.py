@@ -15,6 +15,7 @@ from gpuvet.report.words import counted, some, utc
 
 # aws_evidence §1.2: what a replacement takes.
 _TYPICAL_MINUTES = (20, 30)
+_MOST_ARRIVALS = 8  # ours: how many nodes are told one by one
 # aws_evidence §5: events arrive up to about this late.
 _DELIVERY = timedelta(minutes=15)
 
@@ -57,6 +58,8 @@ def change_facts(
             )
     for found in evidence.replaced:
         yield from _replacement_facts(found, evidence)
+    for came in evidence.arrivals[:_MOST_ARRIVALS]:
+        yield f"{came.node}: {came.initiator.value}, {came.why}"
     yield from _foreign(evidence)
     yield from _trail_words(evidence, failure)
     for event in automatic_replacements(values(evidence.events), calls):

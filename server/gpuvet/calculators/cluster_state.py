@@ -59,7 +59,7 @@ def cluster_state(
         counts=tuple(_counts(found)),
         deep_checks=tuple(_deep_checks(found)),
         images=tuple(_images(found)),
-        pending=tuple(_pending(values(nodes), now)),
+        pending=(*_pending(values(nodes), now), *_running(values(nodes))),
         notes=tuple(_notes(found)),
         evidence=tuple(e for e in (found.evidence if found else None,) if e is not None),
     )
@@ -125,6 +125,18 @@ def _images(found: HyperPodCluster | None) -> Iterator[str]:
         )
         software = f", SoftwareUpdateStatus {group.software}" if group.software else ""
         yield f"{group.name}: {group.image or 'image not returned'}{wanted}{software}"
+
+
+def _running(nodes: Sequence[HyperPodNode]) -> Iterator[str]:
+    """Yield per group how many nodes run, and when the last of them was launched."""
+    groups: dict[str, list[HyperPodNode]] = {}
+    for node in nodes:
+        if node.status == "Running":
+            groups.setdefault(node.group or "no group", []).append(node)
+    for group, members in groups.items():
+        launched = [n.launched_at for n in members if n.launched_at is not None]
+        last = f", the last launched {max(launched):%Y-%m-%dT%H:%M:%SZ}" if launched else ""
+        yield f"{group}: {len(members)} Running{last}"
 
 
 def _pending(nodes: Sequence[HyperPodNode], now: datetime) -> Iterator[str]:

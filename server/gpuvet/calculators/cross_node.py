@@ -242,9 +242,9 @@ def _origin(
     after = own[index - 1] if index else _EVER
     for before in (*own[index : bisect_right(own, at_us + AFTER_A_FAULT_US)], _NEVER):
         # Between two of its own events only a fault that leaves it 10 min of following counts.
-        first_us, last_us = max(earliest, after), min(at_us, before - AFTER_A_FAULT_US)
-        if first_us < last_us:
-            first = bisect_right(faults.at_us, first_us)
+        first_us, last_us = max(earliest, after + 1), min(at_us, before - AFTER_A_FAULT_US - 1)
+        if first_us <= last_us:
+            first = bisect_left(faults.at_us, first_us)
             for place in range(first, bisect_right(faults.at_us, last_us, lo=first)):
                 if faults.found[place][1] != node:
                     return faults.found[place]

@@ -260,17 +260,12 @@ def class_of(code: int) -> FaultClass:
     return row.fault_class if row is not None else FaultClass.UNKNOWN
 
 
-_LOST = " (GPU has fallen off the bus, without an Xid line)"
-
-
 def described(occurrence: Occurrence) -> str:
     """Return a short name for an event: code, mnemonic-free, with its line count."""
     if not occurrence.folded and not occurrence.inferred and occurrence.first.source in _PLAIN:
         return f"Xid {occurrence.code}"
     messages = occurrence.messages
-    often = f", {messages} lines" if messages > 1 else ""
-    lost = (
-        " (GPU has fallen off the bus, without an Xid line)" if occurrence.is_gpu_lost_only else ""
-    )
+    often = f", one fault in {messages} lines" if messages > 1 else ""
+    lost = " (told by the bus error; no Xid line was logged)" if occurrence.is_gpu_lost_only else ""
     named = " (named by another event; its own line was not seen)" if occurrence.inferred else ""
     return f"Xid {occurrence.code}{lost}{named}{often}"

@@ -17,13 +17,13 @@ from gpuvet.calculators.network_view import (
     stamp,
 )
 from gpuvet.calculators.security_groups import Direction, RuleReading, read_direction
+from gpuvet.model.case import GONE_STATES
 from gpuvet.model.cause import Branch, Signal, Symptom
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason
 from gpuvet.model.network import NcclError, NcclLine, PodRequest, RuleChange, Transport
 from gpuvet.parse.pod_requests import EFA_RESOURCE
 
-_GONE = frozenset({"terminated", "shutting-down"})
 _SOCKET_SETTINGS = {
     "NCCL_NET": ("socket",),
     "NCCL_NET_PLUGIN": ("none",),
@@ -187,7 +187,7 @@ def _width_signals(view: NetworkView, run: Run | None) -> Iterator[Signal]:
         (node.node, have, most)
         for node in view.nodes
         if (row := view.attached.get(node.node)) is not None
-        and row.state not in _GONE
+        and row.state not in GONE_STATES
         and (have := row.efa_attached) is not None
         and (most := view.most_efa(node.instance_type or row.instance_type))
         and have < most
@@ -294,7 +294,7 @@ def _width_facts(view: NetworkView) -> Iterator[str]:
     for node in view.nodes:
         row = view.attached.get(node.node)
         have = row.efa_attached if row else None
-        if row is None or have is None or row.state in _GONE:
+        if row is None or have is None or row.state in GONE_STATES:
             continue
         kind = node.instance_type or row.instance_type or "unknown type"
         by_width.setdefault((have, view.most_efa(kind), kind), []).append(node.node)

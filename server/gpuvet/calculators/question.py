@@ -81,7 +81,7 @@ def choose_mode(question: str | None, inputs: Inputs, *, stated: str | None = No
     """
     words = question or ""
     for mode in ("Incident", "Preflight", "Audit"):
-        if stated == mode:
+        if (stated or "").casefold() == mode.casefold():
             return ModeChoice(mode, "the request names it")
     if inputs.has_spec and not inputs.has_evidence:
         return ModeChoice("Preflight", "a job spec or monitors, and no evidence of any run")

@@ -5,7 +5,7 @@ measured on something of the job, lies before the failure and has a known mechan
 is Proven while another branch has as much to show.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -60,7 +60,7 @@ def rank_branches(evidence: Sequence[BranchEvidence], failure: Failure) -> Ranki
     rows = tuple(
         _row(branch, by_branch.get(branch), leading, label, passing, failure) for branch in Branch
     )
-    confidence, basis = _confidence(leading, label, rivals, by_branch)
+    confidence, basis = _confidence(leading, label, rivals, by_branch, failure)
     return Ranking(branches=rows, leading=leading, label=label, confidence=confidence, basis=basis)
 
 
@@ -266,6 +266,7 @@ def _confidence(
     label: Label,
     rivals: Mapping[Branch, Sequence[Signal]],
     by_branch: Mapping[Branch, BranchEvidence],
+    failure: Failure,
 ) -> tuple[str, str]:
     if leading is None:
         return "Low", "no branch has a signal"
@@ -273,8 +274,21 @@ def _confidence(
     if label is Label.PROVEN:
         if own.deciding_unseen:
             return "Medium", f"proven, but not seen: {own.deciding_unseen[0].what}"
-        return "High", "measured on the job before the failure, no competitor, its sources read"
+        when = " before the failure" if failure.at is not None else ""
+        return "High", f"measured on the job{when}, no competitor, its sources read"
     sources = {ref for s in rivals.get(leading, ()) for ref in s.evidence}
+    missing = "".join(f"; {words}" for words in _missing(by_branch, failure))
     if len(sources) >= 2:
-        return "Medium", "a hypothesis with two agreeing sources"
-    return "Low", "a hypothesis"
+        return "Medium", f"a hypothesis with two agreeing sources{missing}"
+    return "Low", f"a hypothesis{missing}"
+
+
+def _missing(by_branch: Mapping[Branch, BranchEvidence], failure: Failure) -> Iterator[str]:
+    """Yield what a hypothesis lacks whatever it is: branches not looked at, and a start."""
+    unseen = [b.value for b in Branch if b not in by_branch or not by_branch[b].assessed]
+    if unseen:
+        yield f"{', '.join(unseen)} not assessed"
+    if failure.at is None:
+        yield "no start of the failure is known"
+    elif not failure.observed:
+        yield "the start of the failure was told, not observed"

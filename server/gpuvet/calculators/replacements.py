@@ -1,33 +1,36 @@
-"""Which node took the place of which (root_cause_branches §1.1).
+"""Replacements by request, call by call, as the change branch weighs them.
 
-A reboot keeps the instance id; a replacement gives a new one, so that the id a question names
-never stands in the request that replaced it.
+Who followed whom is decided in `identity`; here its fates are gathered under the call that caused
+them, so that a call with many nodes stays one change.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from enum import StrEnum
+from datetime import datetime
+from typing import NamedTuple
 
+from gpuvet.calculators.arrivals import IdentityEvidence
+from gpuvet.calculators.identity import identify
 from gpuvet.model.changes import Change, ChangeKind, ClusterEvent, EventMeaning
 from gpuvet.model.cluster_state import HyperPodNode
-from gpuvet.model.evidence import Envelope
-
-# root_cause_branches §1.1: a successor launches within this long after the call.
-MOST_WAIT = timedelta(hours=2)
-_STREAM = re.compile(
-    r"(?:SagemakerHealthMonitoringAgent|LifecycleConfig)/(?P<group>[^/]+)/(?P<id>i-[0-9a-f]{8,17})$"
+from gpuvet.model.evidence import Envelope, Status
+from gpuvet.model.identity import (
+    Arrival,
+    CurrentNode,
+    Fate,
+    LinkBasis,
+    NodeEvent,
+    NodeFate,
+    NodeRequest,
+    RequestKind,
 )
 
-
-class Link(StrEnum):
-    """What ties a successor to the node it replaces, strongest first."""
-
-    LOGICAL_ID = "node logical id"
-    STREAM = "log stream of the old id names the group"
-    EVENT = "cluster event names the group"
-    LAUNCH_TIME = "launch time only"
+_KINDS = {
+    ChangeKind.REPLACE: RequestKind.REPLACE,
+    ChangeKind.REBOOT: RequestKind.REBOOT,
+    ChangeKind.DELETE: RequestKind.DELETE,
+    ChangeKind.TERMINATE: RequestKind.TERMINATE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Replacement:
 
     Attributes:
         new: Their successors; empty: none has joined. With several of both only the sets match.
-        link: What ties the two; LAUNCH_TIME is a hypothesis.
+        link: What ties the two; a launch time or a host name alone is a hypothesis.
         still_there: Requested ids that are still listed: not carried out yet, refused, or rebooted.
     """
 
@@ -44,7 +47,7 @@ class Replacement:
     old: tuple[str, ...]
     new: tuple[HyperPodNode, ...]
     group: str | None
-    link: Link | None
+    link: LinkBasis | None
     still_there: tuple[str, ...] = ()
 
     @property
@@ -54,8 +57,84 @@ class Replacement:
 
     @property
     def is_certain(self) -> bool:
-        """Say whether the link rests on more than launch times."""
-        return self.link is not None and self.link is not Link.LAUNCH_TIME
+        """Say whether the link is one that only the same slot can share."""
+        return self.link is not None and self.link.is_proof
+
+
+class Succession(NamedTuple):
+    """What calls brought about, and what came without one."""
+
+    replaced: tuple[Replacement, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What bears on nodes that came without a call.
+
+    Attributes:
+        cloudtrail: How far CloudTrail was read.
+        automatic_recovery: HyperPod's NodeRecovery is Automatic.
+        terminated: When the health agent said NvidiaErrorTerminate, by node.
+        since: Nodes launched before are no arrivals.
+    """
+
+    cloudtrail: Status = Status.OK
+    automatic_recovery: bool = False
+    terminated: tuple[tuple[str, datetime], ...] = ()
+    since: datetime | None = None
+
+
+_NOTHING_ELSE = Around()
+
+
+def succession(
+    calls: Sequence[Change],
+    nodes: Envelope[tuple[HyperPodNode, ...]] | None,
+    *,
+    streams: Sequence[str] = (),
+    events: Sequence[ClusterEvent] = (),
+    around: Around = _NOTHING_ELSE,
+) -> Succession:
+    """Return what each successful call to replace nodes came to, and what came without a call.
+
+    Args:
+        calls: The cluster's own changes.
+        nodes: The nodes listed now; where they were not read, nothing can be matched.
+        streams: Names of the cluster's log streams: an old id's stream names its group.
+        events: Cluster events.
+        around: What bears on nodes that came without a call.
+    """
+    if nodes is None or nodes.value is None:
+        return Succession()
+    done = {_key(c): c for c in calls if c.kind in _KINDS and not c.is_attempt}
+    found = identify(
+        IdentityEvidence(
+            requests=[_request(key, call) for key, call in done.items()],
+            current=[_current(node) for node in nodes.value],
+            streams=streams,
+            events=[
+                NodeEvent(at=e.at, node=e.instance, group=e.group, description=e.description)
+                for e in events
+                if e.instance is not None
+            ],
+            cloudtrail=around.cloudtrail,
+            automatic_recovery=around.automatic_recovery,
+            terminate_conditions=around.terminated,
+            since=around.since,
+        )
+    )
+    listed = {node.id: node for node in nodes.value}
+    by_call: dict[str, list[NodeFate]] = {}
+    for fate in found.fates:
+        by_call.setdefault(fate.evidence or "", []).append(fate)
+    replaced = tuple(
+        one
+        for key, call in done.items()
+        if call.kind is ChangeKind.REPLACE
+        for one in _of_call(call, by_call.get(key, ()), listed)
+    )
+    return Succession(replaced, found.arrivals)
 
 
 def replacements(
@@ -65,53 +144,63 @@ def replacements(
     streams: Sequence[str] = (),
     events: Sequence[ClusterEvent] = (),
 ) -> tuple[Replacement, ...]:
-    """Return what each successful call to replace nodes came to, group by group.
-
-    Args:
-        calls: The cluster's changes; only successful replacements count.
-        nodes: The nodes listed now; where they were not read, nothing can be matched.
-        streams: Names of the cluster's log streams: an old id's stream names its group.
-        events: Cluster events.
-    """
-    if nodes is None or nodes.value is None:
-        return ()
-    groups = _groups(streams, events)
-    wanted = [c for c in calls if c.kind is ChangeKind.REPLACE and not c.is_attempt]
-    return tuple(found for call in wanted for found in _of_call(call, nodes.value, groups))
+    """Return only what calls brought about; see `succession`."""
+    return succession(calls, nodes, streams=streams, events=events).replaced
 
 
-def _groups(streams: Sequence[str], events: Sequence[ClusterEvent]) -> dict[str, tuple[str, Link]]:
-    """Return the group of every id that a stream or an event names."""
-    found: dict[str, tuple[str, Link]] = {}
-    for event in events:
-        if event.instance and event.group:
-            found[event.instance] = (event.group, Link.EVENT)
-    for stream in streams:
-        match = _STREAM.search(stream)
-        if match is not None:
-            found[match["id"]] = (match["group"], Link.STREAM)
-    return found
+def _key(call: Change) -> str:
+    return call.event_id or f"{call.name}@{call.at.isoformat()}"
+
+
+def _request(key: str, call: Change) -> NodeRequest:
+    is_told = call.accepted is not None or bool(call.refused)
+    return NodeRequest(
+        at=call.at,
+        kind=_KINDS[call.kind],
+        nodes=call.nodes,
+        logical_ids=call.logical,
+        successful=call.targets if is_told else None,
+        caller=call.by_arn,
+        invoked_by=call.invoked_by,
+        evidence=key,
+    )
+
+
+def _current(node: HyperPodNode) -> CurrentNode:
+    return CurrentNode(
+        node=node.id,
+        launched_at=node.launched_at,
+        instance_type=node.instance_type,
+        group=node.group,
+        logical_id=node.logical,
+        host=node.host,
+        pending=node.status == "Pending",
+    )
 
 
 def _of_call(
-    call: Change, nodes: Sequence[HyperPodNode], groups: dict[str, tuple[str, Link]]
-) -> Iterator[Replacement]:
-    listed = {node.id for node in nodes}
-    later = [n for n in nodes if n.launched_at and call.at < n.launched_at <= call.at + MOST_WAIT]
-    kept = [n for n in later if n.logical and n.logical in call.logical]
-    if kept:
-        yield Replacement(call, (), tuple(kept), kept[0].group, Link.LOGICAL_ID)
-    gone = [one for one in call.targets if one not in listed]
-    there = tuple(one for one in call.targets if one in listed)
-    by_group: dict[str | None, list[str]] = {}
-    for one in gone:
-        by_group.setdefault(groups[one][0] if one in groups else None, []).append(one)
-    for group, old in by_group.items():
-        new = [n for n in later if group is None or n.group == group]
-        link = groups[old[0]][1] if group is not None else Link.LAUNCH_TIME
-        yield Replacement(call, tuple(old), tuple(new), group, link if new else None, there)
-    if there and not gone:
-        yield Replacement(call, (), (), None, None, there)
+    call: Change, fates: Sequence[NodeFate], listed: dict[str, HyperPodNode]
+) -> list[Replacement]:
+    """Gather the fates of one call: those that share their successors are one set."""
+    there = tuple(f.node for f in fates if f.fate in {Fate.STILL_PRESENT, Fate.REBOOTED})
+    sets: dict[tuple[str | None, tuple[str, ...], LinkBasis | None], list[str]] = {}
+    for fate in fates:
+        if fate.fate in {Fate.REPLACED, Fate.NOT_JOINED}:
+            sets.setdefault((fate.group, fate.successors, fate.basis), []).append(fate.node)
+    found = [
+        Replacement(
+            call,
+            tuple(old),
+            tuple(listed[name] for name in successors if name in listed),
+            group,
+            basis,
+            there,
+        )
+        for (group, successors, basis), old in sets.items()
+    ]
+    if there and not found:
+        found.append(Replacement(call, (), (), None, None, there))
+    return found
 
 
 def automatic_replacements(

@@ -32,6 +32,12 @@ def advice(value: int | None) -> str | None:
     return row.advice if row is not None else None
 
 
+def least_of(value: int | None) -> str:
+    """Return what is right whatever settles an action."""
+    row = recovery_actions().get(value) if value is not None else None
+    return row.minimum_action if row is not None else Verdict.MONITOR
+
+
 def asks_for_reset(view: NodeView, occurrence: Occurrence) -> bool:
     """Say whether the driver asked for any action on a GPU once an event had happened."""
     return any(
@@ -85,7 +91,7 @@ def _current_action(
         rule=_RULE,
         occurrence=occurrence,
         pci=pci,
-        minimum_action=(row.minimum_action if row else Verdict.MONITOR) if unverified else None,
+        minimum_action=least_of(value) if unverified else None,
         open_check=(row.advice if row else _UNKNOWN_ACTION) if unverified else None,
         is_qualifier=True,
         notes=notes if not row or verdict is not Verdict.REBOOT else (*notes, row.advice),

@@ -13,7 +13,7 @@ from gpuvet.calculators.recurrence import (
     same_gpu,
     settled,
 )
-from gpuvet.calculators.rules_action import action_verdict, advice, change_of
+from gpuvet.calculators.rules_action import action_verdict, advice, change_of, least_of
 from gpuvet.calculators.rules_repair import with_outcome
 from gpuvet.catalog.nvlink5 import NVLINK5_CODES, NvLinkDecode
 from gpuvet.catalog.nvlink5_table import Investigatory
@@ -49,12 +49,12 @@ def _distinct(occurrence: Occurrence) -> list[XidEvent]:
 
 def _nvlink5_line(view: NodeView, occurrence: Occurrence, line: XidEvent) -> Finding:
     decode, link = decoded(line), link_of(line)
-    first, check = decode.verdict_first, decode.open_check
+    first, check, least = decode.verdict_first, decode.open_check, str(Verdict.MONITOR)
     notes: list[str] = []
     if decode.follow_154:
         action = _followed_action(view, occurrence)
         first = (action_verdict(action) if action is not None else None) or Verdict.LEAVE_ALONE
-        check = advice(action)
+        check, least = advice(action), least_of(action)
         notes.append("NVIDIA's table follows the Xid 154 of this GPU")
     if decode.is_decoded and not decode.injected:
         again = recurrence(view, occurrence, same=_same_link(link))
@@ -69,6 +69,7 @@ def _nvlink5_line(view: NodeView, occurrence: Occurrence, line: XidEvent) -> Fin
         occurrence,
         _shown(decode, link),
         rule="xid_rules §10",
+        minimum_action=least,
         open_check=check or "the line itself, whole",
         notes=(*notes, *((decode.note,) if decode.note else ())),
         contradictions=(decode.contradiction,) if decode.contradiction else (),

@@ -59,10 +59,10 @@ def _finding(
     row = sxids().get(code)
     present = [e for e in events if e.hardware == events[-1].hardware]
     earlier = _before_last_boot(present)
-    shown = present[-1] if earlier else min(present, key=lambda e: not e.event.fatal)
-    # What came back is judged by what it is now.
-    boots = [e for e in present if e.boot == shown.boot] if earlier else present
-    fatal = any(e.event.fatal for e in boots) or shown.event.fatal
+    # What came back, or came in several boots, is judged by what it is now.
+    now = [e for e in present if e.boot == present[-1].boot]
+    shown = min(now, key=lambda e: not e.event.fatal)
+    fatal = shown.event.fatal
     first = sxid_verdict(row, fatal=fatal)
     then = _on_return(row, first)
     verdict = then if earlier else first

@@ -26,7 +26,8 @@ def launch_signals(
     evidence: CapacityEvidence, failure: Failure, block_ended_at: datetime | None
 ) -> Iterator[Signal]:
     """Yield failed launches by what was missing; after a block's end they only follow from it."""
-    for fault, records in _by_fault(evidence.services).items():
+    by_fault = _by_fault(evidence.services)
+    for fault, records in by_fault.items():
         first = min(records, key=lambda r: (r.at is None, r.at, r.line))
         is_after = (
             block_ended_at is not None and first.at is not None and first.at >= block_ended_at
@@ -41,11 +42,19 @@ def launch_signals(
             affected=failure.symptom in _NEEDS_NODES,
             effect=is_after,
             mechanism=_NO_NODE,
+            proven_by_rule=not is_after and len(by_fault) == 1 and _is_start(evidence, failure),
             confirming="the launch's own error in CloudTrail, and the zone the request named",
             raw=first.raw,
             stream=first.stream,
             evidence=tuple(r.evidence for r in records[:8]),
         )
+
+
+def _is_start(evidence: CapacityEvidence, failure: Failure) -> bool:
+    """Say whether what is asked is that nodes do not come, so that the attempt itself is it."""
+    if failure.symptom is Symptom.START_UP:
+        return True
+    return failure.at is None and failure.symptom in _NEEDS_NODES and evidence.is_short
 
 
 def _by_fault(
@@ -69,7 +78,7 @@ def attempt_signals(evidence: CapacityEvidence, failure: Failure) -> Iterator[Si
         fault = fault_in_words(event.failure) if event.failure else None
         if event.meaning in _ATTEMPTS and fault is not None:
             by_fault.setdefault(fault, []).append(event)
-    is_start = failure.symptom is Symptom.START_UP or failure.at is None
+    is_start = _is_start(evidence, failure)
     for fault, events in by_fault.items():
         first = events[0]
         free = _shown_free(evidence) if fault is LaunchFault.CAPACITY else None

@@ -213,10 +213,11 @@ def _contradictions(view: NodeView, ranked: Sequence[Finding]) -> tuple[str, ...
 
 
 def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str, ...]:
-    notes: list[str] = [] if not ranked and not view.aside else list(gated.notes)
+    # With nothing found, the ground itself says the first of them.
+    notes = list(gated.notes if ranked or view.aside else gated.notes[1:])
     top = ranked[0] if ranked else None
     if top is not None:
-        notes += top.notes
+        notes += [note for f in _kept(ranked)[:MOST_GROUNDS] for note in f.notes]
         if is_after_failure(view, top):
             notes.append(f"it lies after the failure at {_clock(view)}: not its cause")
         cut = len(_kept(ranked)) - MOST_GROUNDS

@@ -11,7 +11,7 @@ from gpuvet.case.case import Case
 from gpuvet.case.cluster_facts import CLUSTER_TAG
 from gpuvet.case.held_logs import UNATTRIBUTED
 from gpuvet.catalog.instance_types import instance_type
-from gpuvet.model.case import Accelerator, CaseNode, NodeReading
+from gpuvet.model.case import GONE_STATES, Accelerator, CaseNode, NodeReading
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.untyped import object_at, objects_at, text_at
 
@@ -20,7 +20,6 @@ Json = Mapping[str, Any]
 # For types the catalog lacks: families with GPUs (p, g, gr) or Neuron devices (trn, inf).
 _ACCELERATED = re.compile(r"(?:ml\.)?(?:p\d|g\d|gr\d|trn\d|inf\d)[\w-]*\.")
 _TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
-_GONE = frozenset({"terminated", "shutting-down"})
 
 
 def nodes(case: Case, named: Sequence[tuple[str, str]] = ()) -> tuple[CaseNode, ...]:
@@ -112,7 +111,7 @@ def _instance(row: Json) -> CaseNode | None:
         instance_group=tags.get("parallelcluster:compute-resource-name"),
         instance_type=text_at(row, "InstanceType"),
         launched_at=as_datetime(row.get("LaunchTime")),
-        left_at=_left_at(row) if state in _GONE else None,
+        left_at=_left_at(row) if state in GONE_STATES else None,
         state=state,
         orchestrator=Orchestrator.PARALLELCLUSTER if CLUSTER_TAG in tags else Orchestrator.UNKNOWN,
         known_from=("ec2:DescribeInstances",),

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from gpuvet.aws.timestamps import as_datetime
+from gpuvet.parse.agent_log import NEEDLES as AGENT_NEEDLES
 from gpuvet.parse.scan_needles import hits
-from gpuvet.parse.service_lines import NEEDLES as SERVICE_NEEDLES
+from gpuvet.parse.service_lines import NEEDLES
 from gpuvet.parse.times import leading_stamp
 
 # Ours: a line of this length is no log line; its beginning is kept.
@@ -25,6 +26,7 @@ MOST_OF_SERVICES = 50_000
 MOST_BYTES = 96 * 1024 * 1024
 SAMPLES = 50
 _BLOCK = 256 * 1024
+_SERVICES = (*NEEDLES, *AGENT_NEEDLES)
 # A stamp before this got its year from no reference, or is no time of a log.
 _NO_REFERENCE = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1990, 1, 1, tzinfo=UTC)
@@ -117,7 +119,7 @@ class LogScanner:
         place = 0
         for block in _blocks(stream, found):
             marked = {hit.start for hit in hits(block)}
-            service = [needle for needle in SERVICE_NEEDLES if needle in block]
+            service = [needle for needle in _SERVICES if needle in block]
             start = 0
             for line in block.split(b"\n"):
                 place += 1

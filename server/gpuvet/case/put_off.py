@@ -117,7 +117,12 @@ def read_put_off(
     words = _Words(stream, limits.text_bytes)
     scan = scanner.scan(words)
     owner = owner_of(path, names) or only
-    parts = _by_node(scan, owner, names)
+    # What stands before a colon in a package manager's log is a level, no host.
+    parts = (
+        {owner or UNATTRIBUTED: list(scan.by_host.values())}
+        if kind is FileKind.PACKAGE_LOG
+        else _by_node(scan, owner, names)
+    )
     problem = _problem(scan, content)
     logs = tuple(
         _node_log(node, scans, path, kind, problem=problem)._replace(

@@ -91,12 +91,18 @@ def _begins_as_yaml(sample: _Sample) -> bool:
     return _KUBE_KEYS.match(next(told, "")) is not None
 
 
+def _is_aws_error(sample: _Sample) -> bool:
+    """Say whether this is what the command line printed; a log that quotes an error has stamps."""
+    is_log = sample.has(_CLUSTER) or sample.has(_STAMPED)
+    return len(sample.lines) <= 5 and sample.has(_AWS_ERROR) and not is_log
+
+
 def _is_script(sample: _Sample) -> bool:
     return sample.has(_COMMAND) and sample.share(_SHELL) > 0.8
 
 
 _RULES: tuple[tuple[FileKind, Callable[[_Sample], bool]], ...] = (
-    (FileKind.AWS_ERROR, lambda s: len(s.lines) <= 5 and s.has(_AWS_ERROR)),
+    (FileKind.AWS_ERROR, _is_aws_error),
     (FileKind.MANIFEST, _begins_as_yaml),
     (FileKind.BUG_REPORT, lambda s: s.has(_BUG_REPORT)),
     (FileKind.TRANSCRIPT, lambda s: s.has(_PROMPT)),

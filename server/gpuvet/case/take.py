@@ -22,7 +22,8 @@ def take_file(file: CaseFile, taken: Taken, limits: Limits) -> None:
     if file.content is None:
         is_answer = file.path.rpartition("/")[2] == WITHHELD
         kind = FileKind.WITHHELD if is_answer else FileKind.UNKNOWN
-        report(taken, file.path, kind, FileStatus.NOT_UNDERSTOOD, reason=file.refused)
+        status = FileStatus.NOT_UNDERSTOOD
+        report(taken, file.path, kind, status, reason=file.refused, is_loss=file.is_loss)
         return
     head = open_head(file.content)
     if not head.data:

@@ -1,5 +1,6 @@
 """What makes "0 Xids" a statement about a node: its log in hand, or a complete search over it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpuvet.aws.stream_names import holds_name
@@ -22,11 +23,16 @@ class XidSight(NamedTuple):
         return bool(self.logs or self.searches)
 
 
-def xid_sight(case: Case, node: str) -> XidSight:
+def xid_sight(case: Case, node: str, aliases: Sequence[str] | None = None) -> XidSight:
     """Return the logs and searches that would have shown an Xid of a node.
 
     A verdict case declares coverage instead; its lines are all there are. A scenario's log door
     searches by itself: the status of its answer says the same.
+
+    Args:
+        case: Where they are.
+        node: Instance id.
+        aliases: Its other names, where the caller has listed the nodes already.
     """
     if case.meta.form is CaseForm.VERDICT:
         return XidSight(logs=tuple(sorted(name for one, name in case.named if one == node)))
@@ -37,7 +43,9 @@ def xid_sight(case: Case, node: str) -> XidSight:
         and report.status is FileStatus.READ
         and node in report.nodes
     )
-    names = next((one.aliases for one in nodes(case) if one.node == node), ())
+    names = aliases
+    if names is None:
+        names = next((one.aliases for one in nodes(case) if one.node == node), ())
     searches = (
         search
         for search in case.searches

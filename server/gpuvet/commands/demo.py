@@ -13,8 +13,8 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the command line."""
     parser = subparsers.add_parser(
         "demo",
-        help="judge the case that comes with the package",
-        description="Four nodes, one lost GPU, one silent log: what gpuvet says of them. "
+        help="answer for the case that comes with the package",
+        description="Four nodes, one lost GPU, one silent log: what failed, why, and what to do. "
         "Everything in it is invented.",
     )
     add_format(parser)
@@ -22,17 +22,17 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge the demo case; a demonstration that works ends with 0, whatever it finds."""
+    """Answer for the demo case; a demonstration that works ends with 0, whatever it finds."""
     from gpuvet.case.load import load_case
-    from gpuvet.modes.verdict import verdict_report
+    from gpuvet.modes.incident import incident_report
     from gpuvet.modes.window import Asked
-    from gpuvet.report.verdict import verdict_text
+    from gpuvet.report.incident import incident_short
 
-    case = load_case(DEMO_CASE)
-    report = verdict_report(case, Asked(), clock=clock())
+    report = incident_report(load_case(DEMO_CASE), Asked(), clock=clock())
     if args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2) + "\n")
     else:
-        sys.stdout.write(report.markdown if args.format == "markdown" else verdict_text(report))
-    sys.stderr.write(f"the case behind it: gpuvet verdict --case {DEMO_CASE}\n")
+        plain = args.format == "text"
+        sys.stdout.write(incident_short(report, plain=plain))
+    sys.stderr.write(f"the same, with its tables: gpuvet incident --full --case {DEMO_CASE}\n")
     return 0

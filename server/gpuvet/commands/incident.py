@@ -23,7 +23,10 @@ def add_parser(subparsers: Subparsers) -> None:
     add_live(parser)
     add_times(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.add_argument(
@@ -52,6 +55,10 @@ def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
         sys.stdout.write(support_case(report))
     elif args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2) + "\n")
+    elif args.format == "html":
+        from gpuvet.report.html import incident_page
+
+        sys.stdout.write(incident_page(report))
     elif args.format == "markdown":
         sys.stdout.write(report.markdown if args.full else report.short)
     else:

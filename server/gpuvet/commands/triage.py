@@ -18,16 +18,19 @@ def add_parser(subparsers: Subparsers) -> None:
     add_live(parser)
     add_times(parser)
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text"
+        "--format",
+        choices=("text", "markdown", "json", "html"),
+        default="text",
+        help="default: text; html is one self-contained page",
     )
     parser.add_argument("--full", action="store_true", help="the whole report with its tables")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Choose, say so, and answer; a mode that does not exist yet is named."""
+    """Choose, say so, and answer."""
     from gpuvet.calculators.question import choose_mode
-    from gpuvet.commands import audit, incident, verdict
+    from gpuvet.commands import audit, incident, preflight
     from gpuvet.commands.live import case_of
     from gpuvet.modes.incident import inputs_of
 
@@ -36,9 +39,6 @@ def run(args: argparse.Namespace) -> int:
     sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
     if choice.mode == "Incident":
         return incident.answer(case, args, clock())
-    if choice.mode == "Audit":
-        return audit.answer(case, args, clock())
-    sys.stderr.write(
-        f"the {choice.mode} report is not in this version; node verdicts and log coverage are\n"
-    )
-    return verdict.answer(case, args, clock())
+    if choice.mode == "Preflight":
+        return preflight.answer(case, args, clock())
+    return audit.answer(case, args, clock())

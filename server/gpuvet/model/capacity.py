@@ -15,6 +15,7 @@ class Reservation(Value):
     state: str | None = None
     instance_type: str | None = None
     zone: str | None = None
+    zone_id: str | None = None
     start: AwareDatetime | None = None
     end: AwareDatetime | None = None
     end_type: str | None = None  # unlimited, limited
@@ -57,6 +58,7 @@ class PlanBlock(Value):
     instance_type: str | None = None
     total: int | None = None
     zone: str | None = None
+    zone_id: str | None = None
     is_ultraserver: bool = False
 
 

@@ -15,6 +15,9 @@ from gpuvet.model.coverage import Gate
 from gpuvet.model.events import BoundaryKind
 from gpuvet.model.evidence import Reason, Status, Window
 
+# EC2 states of an instance that no longer runs anything.
+GONE_STATES = frozenset({"terminated", "shutting-down"})
+
 
 class CaseForm(StrEnum):
     """What the path turned out to be."""
@@ -90,6 +93,7 @@ class FileReport(Value):
     records: int = 0  # values taken from it
     size: int = 0  # bytes, decompressed
     nodes: tuple[str, ...] = ()
+    is_loss: bool = False  # what was not read may be any node's log
 
 
 class RunPlan(Value):

@@ -22,6 +22,13 @@ class GroupState(Value):
     subnets: tuple[str, ...] = ()  # of its own; (): the cluster's
     interface: str | None = None  # efa, efa-only
     is_controller: bool = False
+    security_groups: tuple[str, ...] = ()  # of its own; (): the cluster's
+    image_status: str | None = None  # ImageVersionStatus
+    patch_at: AwareDatetime | None = None  # NextPatchDate of the schedule in force
+    patch_strategy: str | None = None  # WhenIdle, WhenAllIdle, DrainFirst
+    update_schedule: str | None = None  # ScheduleExpression
+    is_spot: bool = False
+    role: str | None = None  # ExecutionRole
 
     @property
     def short(self) -> int:
@@ -59,6 +66,7 @@ class HyperPodNode(Value):
     launched_at: AwareDatetime | None = None
     updated_at: AwareDatetime | None = None  # LastSoftwareUpdateTime
     host: str | None = None
+    release: str | None = None  # CurrentImageReleaseVersion
     evidence: str | None = None
 
 

@@ -57,6 +57,12 @@ class CoverageStatus(StrEnum):
     NOT_SUPPORTED = "NOT_SUPPORTED"
 
 
+# A fault in the window would have shown: every hour seen, or an agent whose group is live.
+VISIBLE = frozenset(
+    {CoverageStatus.MEASURED, CoverageStatus.NO_HMA_DETECTIONS, CoverageStatus.DETECTIONS}
+)
+
+
 class HourCount(Value):
     """Lines in one epoch hour."""
 

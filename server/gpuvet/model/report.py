@@ -8,6 +8,7 @@ from gpuvet.model.base import Value
 from gpuvet.model.cause import Branch, BranchAssessment, Label, Symptom, TimelineEvent
 from gpuvet.model.coverage import CoverageStatus, Shipper
 from gpuvet.model.evidence import Reason
+from gpuvet.model.hours import HourGrid
 from gpuvet.model.verdict import NodeVerdict, Verdict
 
 Mode = Literal["Incident", "Preflight", "Audit"]
@@ -56,6 +57,7 @@ class NotSeenRow(Value):
     reason: Reason | str
     closes_with: str
     nodes: tuple[str, ...] = ()
+    any_node: bool = False  # nobody knows whose it was: no node is known to be whole
 
 
 class FileRow(Value):
@@ -162,6 +164,7 @@ class IncidentReport(Value):
     confidence_basis: str
     nodes: tuple[NodeVerdict, ...]
     coverage: tuple[CoverageRow, ...]
+    hours: HourGrid | None = None
     branches: tuple[BranchAssessment, ...]
     timeline: tuple[TimelineEvent, ...]
     guilty: tuple[GuiltyRow, ...] = ()

@@ -41,6 +41,7 @@ class FileSystem(Value):
     metadata_mode: str | None = None
     metadata_iops: int | None = None
     actions: tuple[AdministrativeAction, ...] | None = None  # None: not in the reply
+    kms_key: str | None = None
 
 
 class MentionKind(StrEnum):

@@ -295,12 +295,19 @@ def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> Audi
                 scope.orchestrator,
                 cluster=scope.cluster,
                 region=scope.region,
-                group=next((h.group for h in common["coverage"] if h.group), None),
+                group=_own_group([row.group for row in common["coverage"]]),
             ),
         ),
         timeline=_timeline(case, resolved, scope, found),
         not_seen=tuple(_missing(case, found)),
         context=tuple(f"{n.at_words or n.at or ''} {n.text}".strip() for n in case.notes),
+    )
+
+
+def _own_group(groups: Sequence[str | None]) -> str | None:
+    """Return a log group of the user's own to ship to; services keep theirs to themselves."""
+    return next(
+        (g for g in groups if g and not g.startswith(("/aws/sagemaker/", "/aws/eks/"))), None
     )
 
 
@@ -432,6 +439,7 @@ def exit_code(report: AuditReport) -> int:
     if acting & verdicts:
         return FINDINGS
     unread = any(cluster.status != "read" for cluster in report.clusters)
+    unread = unread or any(row.any_node for row in report.not_seen)
     if unread or not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
         return TOO_LITTLE
     return NOTHING

@@ -78,9 +78,7 @@ def read_capacity(
         window=window,
         now=now,
         nodes=tuple(nodes),
-        instances=read_instances(
-            door, name if orchestrator is Orchestrator.PARALLELCLUSTER else None
-        ),
+        instances=read_instances(door, _tag(name, orchestrator)),
         reservations=read_reservations(door),
         extensions=read_extensions(door),
         plans=read_plans(door, _plans(cluster)),
@@ -97,6 +95,11 @@ def read_capacity(
         records=records or {},
         told=tuple((c.capacity, c.file) for c in case.facts.clean_signals if c.capacity),
     )
+
+
+def _tag(name: str | None, orchestrator: Orchestrator) -> str | None:
+    """Return the cluster's name where its instances carry it as a tag."""
+    return name if orchestrator is Orchestrator.PARALLELCLUSTER else None
 
 
 def _plans(cluster: Envelope[HyperPodCluster] | None) -> tuple[str, ...]:

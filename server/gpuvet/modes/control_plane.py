@@ -8,12 +8,13 @@ from gpuvet.aws.changes import read_trail
 from gpuvet.aws.door import NodeName
 from gpuvet.calculators.capacity_evidence import CapacityEvidence, values
 from gpuvet.calculators.cluster_state import cluster_state
-from gpuvet.calculators.replacements import Replacement, replacements
+from gpuvet.calculators.replacements import Around, Replacement, Succession, succession
 from gpuvet.case import Case
-from gpuvet.model.changes import ChangeKind, Trail
+from gpuvet.model.changes import Trail
 from gpuvet.model.cluster import ClusterEvidence, NodeRecords
 from gpuvet.model.cluster_state import ClusterState
-from gpuvet.model.evidence import Reason, Window
+from gpuvet.model.evidence import Reason, Status, Window
+from gpuvet.model.identity import Arrival
 from gpuvet.modes.capacity_readings import job_nodes, look_back, read_capacity
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import ServiceLog, read_service_log
@@ -31,6 +32,7 @@ class ControlPlane:
     Attributes:
         capacity: Readings of capacity; CloudTrail is among them.
         replaced: Which node took the place of which, by request.
+        arrivals: Nodes that came without a call.
         records: What the logs of the nodes say, those of replaced ones too.
         state: The cluster as read now.
     """
@@ -39,6 +41,7 @@ class ControlPlane:
     trail: Trail
     capacity: CapacityEvidence
     replaced: tuple[Replacement, ...]
+    arrivals: tuple[Arrival, ...]
     records: Mapping[str, NodeRecords]
     state: ClusterState
 
@@ -67,13 +70,14 @@ def read_control_plane(
         trail=trail,
         records=records,
     )
-    replaced = _replaced(case, trail, capacity)
-    old = tuple(one for found in replaced for one in found.old if one not in records)
+    came = _succession(case, trail, capacity, records)
+    old = tuple(one for found in came.replaced for one in found.old if one not in records)
     return ControlPlane(
         log=log,
         trail=trail,
         capacity=capacity,
-        replaced=replaced,
+        replaced=came.replaced,
+        arrivals=came.arrivals,
         records={**records, **_old_records(case, old, scope.now)},
         state=cluster_state(
             scope.orchestrator,
@@ -96,15 +100,31 @@ def _trail(case: Case, window: Window) -> Trail:
     return found if told is None else found.model_copy(update={"missed": (), "told_by": told})
 
 
-def _replaced(case: Case, trail: Trail, capacity: CapacityEvidence) -> tuple[Replacement, ...]:
-    calls = [c for c in trail.changes if c.kind is ChangeKind.REPLACE and not c.is_attempt]
-    if not calls or capacity.hyperpod_nodes is None:
-        return ()
+def _succession(
+    case: Case, trail: Trail, capacity: CapacityEvidence, records: Mapping[str, NodeRecords]
+) -> Succession:
+    """Return which node took the place of which, by request and without one."""
+    if capacity.hyperpod_nodes is None:
+        return Succession()
+    ours = [c for c in trail.changes if not c.is_attempt and _may_be_ours(c.cluster, capacity)]
     found = case.logs.group_streams(f"{_CLUSTER_GROUP}{case.meta.cluster or ''}")
-    streams = [one.stream for one in found.value or ()]
-    ours = [c for c in calls if _may_be_ours(c.cluster, capacity)]
-    return replacements(
-        ours, capacity.hyperpod_nodes, streams=streams, events=values(capacity.events)
+    cluster = capacity.cluster.value if capacity.cluster is not None else None
+    return succession(
+        ours,
+        capacity.hyperpod_nodes,
+        streams=[one.stream for one in found.value or ()],
+        events=values(capacity.events),
+        around=Around(
+            cloudtrail=Status.OK if trail.is_complete else Status.UNVERIFIED,
+            automatic_recovery=cluster is not None and cluster.recovery == "Automatic",
+            terminated=tuple(
+                (node, hma.at)
+                for node, own in records.items()
+                for hma in own.hma
+                if hma.at is not None and "Terminate" in (hma.condition or "")
+            ),
+            since=trail.window.start,
+        ),
     )
 
 

@@ -45,6 +45,7 @@ def change_evidence(
         events=capacity.events,
         hyperpod_nodes=capacity.hyperpod_nodes,
         replaced=plane.replaced,
+        arrivals=plane.arrivals,
         packages=plane.log.packages,
         rollouts=plane.log.rollouts,
         scripts=plane.log.scripts,

@@ -211,10 +211,12 @@ def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Envelope[tuple[EfaS
 
 
 def _routes(case: Case, view: NetworkView) -> Envelope[tuple[RouteTable, ...]] | None:
-    """Return the tables of the nodes' subnets; a subnet without its own uses its VPC's main one."""
     subnets = sorted({one.subnet for one in view.attached.values() if one.subnet})
-    if not subnets:
-        return None
+    return read_routes(case, subnets) if subnets else None
+
+
+def read_routes(case: Case, subnets: Sequence[str]) -> Envelope[tuple[RouteTable, ...]]:
+    """Return the tables of these subnets; one without its own uses its VPC's main one."""
     own = read_route_tables(case.aws, subnets)
     covered = {name for table in own.value or () for name in table.subnets}
     rest = [name for name in subnets if name not in covered]

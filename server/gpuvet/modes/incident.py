@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gpuvet.aws.network import read_instances
+from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
 from gpuvet.calculators.capability import capability_rows
@@ -15,6 +16,7 @@ from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_en
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
+from gpuvet.model.case import GONE_STATES
 from gpuvet.model.cause import (
     Branch,
     BranchAssessment,
@@ -42,9 +44,10 @@ from gpuvet.modes.gather_capacity import gather_capacity
 from gpuvet.modes.gather_change import gather_change
 from gpuvet.modes.gather_network import gather_network
 from gpuvet.modes.gather_storage import gather_storage
+from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences
-from gpuvet.modes.verdict import common_fields, not_seen_rows
+from gpuvet.modes.verdict import common_fields, is_too_little, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
 from gpuvet.report.incident import headline, incident_markdown, incident_short
@@ -148,13 +151,16 @@ def _state_sentences(state: ClusterState) -> Iterator[str]:
 
 def _recovery_sentences(state: ClusterState) -> Iterator[str]:
     """Yield the three things a recovery answer says (mission R8)."""
-    yield f"node recovery: {state.recovery or 'not read'}; {state.recovery_does}"
-    yield f"the job goes on by itself only with: {state.resume_needs}"
+    told = state.recovery is None or state.recovery in state.recovery_does
+    yield f"node recovery: {'' if told else f'{state.recovery}; '}{state.recovery_does}"
+    yield state.resume_needs
 
 
 def _capabilities(case: Case, scope: Scope, gathered: Gathered) -> tuple[CapabilityRow, ...]:
     found = read_instances(case.aws, [n.node for n in scope.nodes])
-    attached = {row.node: row.efa_attached for row in found.value or ()}
+    attached = {
+        row.node: row.efa_attached for row in found.value or () if row.state not in GONE_STATES
+    }
     return capability_rows(scope.nodes, gathered.evidence, attached)
 
 
@@ -205,6 +211,7 @@ def _report(
         confidence=confidence,
         confidence_basis=basis,
         nodes=tuple(verdicts),
+        hours=hour_grid(gathered.evidence, rules_of(case)) if gathered.evidence.nodes else None,
         branches=ranking.branches,
         timeline=merge_timeline(
             [*branches.timeline, *unread_entries(gathered.not_seen, resolved.window)],
@@ -282,5 +289,5 @@ def exit_code(report: IncidentReport) -> int:
     acting = {Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR}
     if report.branch is not None or acting & set(report.verdicts.values()):
         return 1
-    unseen = Verdict.NOT_OBSERVABLE in report.verdicts.values() or not report.verdicts
+    unseen = is_too_little(report.nodes, report.not_seen)
     return 3 if unseen or report.label is Label.NOT_OBSERVABLE else 0

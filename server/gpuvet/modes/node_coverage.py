@@ -108,12 +108,14 @@ def coverage_of(
         and shipper_of_name(s.stream, s.group) in _MAY_CARRY_KERNEL_LINES
         and (s.group is not None or not counts)
     ]
+    if node.node in logs.lines_cut:
+        sources = [_not_all_read(one) for one in sources]
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window))
-    return node_coverage(node.node, sources, searched=_searched(case, node.node, logs))
+    return node_coverage(node.node, sources, searched=_searched(case, node, logs))
 
 
-def _searched(case: Case, node: str, logs: Logs) -> frozenset[str]:
+def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     """Return the streams of a node over which "0 Xids" may be said.
 
     The log door searches by itself: where its answer was complete, every stream was searched. A
@@ -121,12 +123,12 @@ def _searched(case: Case, node: str, logs: Logs) -> frozenset[str]:
     counts and lines of one stream under different names), or by complete searches of exact
     streams.
     """
-    counted = {c.stream for c in logs.counts.get(node, ())}
-    if not logs.lines_whole:
+    counted = {c.stream for c in logs.counts.get(node.node, ())}
+    if node.node in logs.lines_cut:
         return frozenset()
     if case.meta.form.searches_by_itself:
         return frozenset(counted)
-    sight = xid_sight(case, node)
+    sight = xid_sight(case, node.node, node.aliases)
     if sight.logs:
         return frozenset(counted)
     return frozenset(s for s in counted if any(x.covers(s) for x in sight.searches))
@@ -181,6 +183,14 @@ def _uncounted(stream: LogStream) -> SourceCoverage:
         status=CoverageStatus.UNVERIFIED,
         reason="no lines per hour could be counted",
     )
+
+
+def _not_all_read(source: SourceCoverage) -> SourceCoverage:
+    """A stream that was there, and whose lines were not all read: it proves no absence."""
+    if source.status is not CoverageStatus.MEASURED:
+        return source
+    update = {"status": CoverageStatus.UNVERIFIED, "reason": "not all of its lines were read"}
+    return source.model_copy(update=update)
 
 
 _AGENT_STREAM = "SagemakerHealthMonitoringAgent/"

@@ -20,6 +20,7 @@ from gpuvet.model.events import (
     HmaRecord,
     InforomCorrupted,
     NodeCondition,
+    PcieError,
     Record,
     Shutdown,
     SxidEvent,
@@ -130,6 +131,7 @@ def node_records(records: Iterable[AnyRecord]) -> NodeRecords:
         conditions=_only(kept, NodeCondition),
         inforom=_only(kept, InforomCorrupted),
         presence=_only(kept, GpuPresence),
+        pcie=_only(kept, PcieError),
     )
 
 

@@ -76,7 +76,9 @@ def timeline_rows(events: Sequence[TimelineEvent]) -> tuple[TimelineRow, ...]:
             continue
         open_runs[key] = [event]
         runs.append(open_runs[key])
-    return tuple(row for run in runs for row in _rows(run))
+    single = [[event] for run in runs if len(run) < FEWEST_TO_FOLD for event in run]
+    folded = [run for run in runs if len(run) >= FEWEST_TO_FOLD]
+    return tuple(_run_row(run) for run in sorted((*single, *folded), key=lambda run: run[0].at))
 
 
 def _kind(event: TimelineEvent) -> str:
@@ -85,17 +87,15 @@ def _kind(event: TimelineEvent) -> str:
     return " ".join(words[:2]) if words[:1] == ["xid"] else event.what
 
 
-def _rows(run: Sequence[TimelineEvent]) -> Iterable[TimelineRow]:
-    nodes = tuple(dict.fromkeys(e.node for e in run if e.node))
-    if len(run) < FEWEST_TO_FOLD:
-        for event in run:
-            yield _row(event)
-        return
+def _run_row(run: Sequence[TimelineEvent]) -> TimelineRow:
     first, last = run[0], run[-1]
+    if first is last:
+        return _row(first)
+    nodes = tuple(dict.fromkeys(e.node for e in run if e.node))
     kind = _kind(first).replace("xid", "Xid")
     where = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes ({some(nodes, 3)})"
     when = utc(first.at) if first.at == last.at else f"{utc(first.at)} to {utc(last.at)}"
-    yield TimelineRow(when, first.source, _mark(first), where, f"{kind}, {len(run)} entries")
+    return TimelineRow(when, first.source, _mark(first), where, f"{kind}, {len(run)} entries")
 
 
 def _row(event: TimelineEvent) -> TimelineRow:

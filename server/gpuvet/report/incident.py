@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from gpuvet.model.cause import Branch, BranchAssessment, BranchStatus, Label
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.report import IncidentReport
-from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.model.verdict import FaultClass, NodeVerdict, Verdict
 from gpuvet.report.grouping import group_grounds, group_not_seen, timeline_rows
 from gpuvet.report.render import render
 from gpuvet.report.verdict import group_coverage, group_nodes
+from gpuvet.report.words import utc
 
 BRANCH_NAMES = {
     Branch.HARDWARE: "GPU or node hardware",
@@ -44,6 +45,7 @@ def _context(report: IncidentReport) -> dict[str, object]:
     return {
         "report": report,
         "names": BRANCH_NAMES,
+        "why": tuple(_why(report, leading)),
         "leading": leading,
         "others": [b for b in report.branches if b is not leading],
         "groups": group_nodes(report.nodes, Orchestrator(report.orchestrator)),
@@ -67,6 +69,17 @@ def headline(branch: Branch | None, label: Label, leading: BranchAssessment | No
     return f"{word}: {branch.value}, {BRANCH_NAMES[branch]}: {leading.why}"
 
 
+def _why(report: IncidentReport, leading: BranchAssessment | None) -> Iterator[str]:
+    """Yield what speaks for the leading branch and does not stand in the headline already."""
+    if leading is None:
+        return
+    for signal in leading.signals:
+        at = f", {utc(signal.at)}" if signal.at else ""
+        shown = f" ({signal.evidence[0]})" if signal.evidence else ""
+        yield f"{signal.what}{at}{shown}"
+    yield from (fact for fact in leading.facts if fact not in report.headline)
+
+
 def bar(node: NodeVerdict) -> str:
     """Return the bar a verdict was judged against, in one phrase."""
     match node.verdict:
@@ -78,6 +91,8 @@ def bar(node: NodeVerdict) -> str:
             return f"decided by: {node.open_check}"
         case Verdict.MONITOR:
             return "no bar for a reboot met; watch for a repetition"
+        case Verdict.LEAVE_ALONE if node.fault_class is FaultClass.APPLICATION:
+            return "no hardware bar met; a replacement would take a hardware fault of its own"
         case Verdict.LEAVE_ALONE:
             return "no hardware bar met"
         case Verdict.NOT_OBSERVABLE:

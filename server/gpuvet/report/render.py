@@ -31,6 +31,7 @@ def environment(*, plain: bool = False) -> Environment:
         plain=words.plain,
         cell=words.plain if plain else words.cell,
         whole=words.whole_plain if plain else words.whole,
+        sentence=words.sentence_plain if plain else words.sentence,
         some=words.some,
     )
     shared: dict[str, object] = {

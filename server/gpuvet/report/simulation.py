@@ -88,3 +88,8 @@ def bar(outcome: RuleOutcome, end_seconds: float, width: int) -> str:
 def several_text(results: Sequence[Simulation]) -> str:
     """Return the text of several logs, each a pod or an attempt of its own."""
     return "\n".join(simulation_text(each) for each in results)
+
+
+def simulation_lines(result: Simulation) -> tuple[str, ...]:
+    """Return the headline, and one line a rule."""
+    return (_headline(result), *(f"{each.rule}: {_outcome(each)}" for each in result.rules))

@@ -10,6 +10,7 @@ from gpuvet.model.hours import HourGrid
 RAW_LIMIT = 300
 # A sentence of ours may name several holes with their reasons, each cut to the limit above.
 SENTENCE_LIMIT = 1_600
+SHORT_SENTENCE_LIMIT = 520  # ours: one with three ids and a stream in it still fits
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#!~])")
 
 
@@ -62,6 +63,16 @@ def cell(text: str) -> str:
     """Return text for a Markdown table cell or sentence: no pipes, links, images or HTML."""
     flat = _visible(text)
     return _MARKUP.sub(r"\\\1", flat)
+
+
+def sentence(text: str) -> str:
+    """Return a sentence of ours for a short answer: as `cell` does, a little longer."""
+    return _MARKUP.sub(r"\\\1", _visible(text, SHORT_SENTENCE_LIMIT))
+
+
+def sentence_plain(text: str) -> str:
+    """Return the same for a terminal."""
+    return _visible(text, SHORT_SENTENCE_LIMIT)
 
 
 def whole(text: str) -> str:

@@ -14,6 +14,7 @@ from gpuvet.model.untyped import is_array, is_object
 from gpuvet.tools.account import Accessible, AccountTools
 from gpuvet.tools.calculators import CalculatorTools, Judge
 from gpuvet.tools.modes import ModeTools, Triage
+from gpuvet.tools.preflight import Preflighter, PreflightTools
 from gpuvet.tools.reply import ERROR_CHARACTERS
 from gpuvet.tools.spec import check_job_spec, simulate_log_monitors, suggest_log_monitors
 
@@ -21,7 +22,7 @@ ToolFunction = Callable[..., CallToolResult]
 Json = dict[str, Any]
 
 
-class Source(Judge, Triage, Protocol):
+class Source(Judge, Triage, Preflighter, Protocol):
     """The evidence a server was started with, as its tools ask for it."""
 
 
@@ -39,7 +40,9 @@ def all_tools(source: Source, account: Accessible | None = None) -> list[Tool]:
     )
     return [
         build_tool(modes.incident_report, title="Incident report"),
+        build_tool(PreflightTools(source).preflight_report, title="Preflight report"),
         build_tool(modes.timeline, title="Timeline"),
+        build_tool(modes.audit_report, title="Audit report"),
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),

@@ -25,7 +25,7 @@ from control_plane_world import (
 
 from gpuvet.calculators.branch_change import judge_change
 from gpuvet.calculators.ranking import rank_branches
-from gpuvet.calculators.replacements import Link, Replacement, replacements
+from gpuvet.calculators.replacements import Replacement, replacements
 from gpuvet.model.bootstrap import ServiceEvent
 from gpuvet.model.cause import (
     Branch,
@@ -57,6 +57,7 @@ from gpuvet.model.events import (
     XidEvent,
 )
 from gpuvet.model.evidence import Envelope, Reason, Status
+from gpuvet.model.identity import Arrival, Initiator, LinkBasis
 
 OLD, NEW = "i-0bbbbbbbbbbbbbb01", NODES[0]
 FAILED_AT = T0
@@ -154,7 +155,9 @@ def test_a_requested_id_that_is_still_listed_was_not_replaced() -> None:
 def test_a_logical_id_ties_the_successor_to_its_node() -> None:
     nodes = read(HyperPodNode(id=NEW, group="workers", logical="node-1", launched_at=at("10:50")))
     found = replacements([replace(nodes=(), logical=("node-1",))], nodes)
-    assert [(r.new[0].id, r.link, r.is_certain) for r in found] == [(NEW, Link.LOGICAL_ID, True)]
+    assert [(r.new[0].id, r.link, r.is_certain) for r in found] == [
+        (NEW, LinkBasis.LOGICAL_ID, True)
+    ]
 
 
 def test_several_gone_and_several_new_match_as_sets() -> None:
@@ -177,6 +180,13 @@ def test_only_ids_the_answer_lists_as_successful_count() -> None:
 
 def test_unread_nodes_match_nothing() -> None:
     assert replacements([replace()], denied()) == ()
+
+
+def test_a_node_that_came_without_a_call_is_told_with_what_is_known_of_it() -> None:
+    came = Arrival(node=NEW, at=at("10:50"), initiator=Initiator.UNKNOWN, why="no customer call")
+    assert f"{NEW}: service-initiated or unknown, no customer call" in (
+        evidence(arrivals=(came,)).facts
+    )
 
 
 def test_a_failed_call_is_an_attempt_and_no_cause() -> None:
@@ -627,5 +637,5 @@ def test_a_replacement_holds_what_was_asked_and_what_came() -> None:
     new = HyperPodNode(id=NEW, group="workers", status="Pending", launched_at=at("10:50"))
     nodes = read(new)
     assert replacements([request], nodes, streams=STREAM) == (
-        Replacement(request, (OLD,), (new,), "workers", Link.STREAM),
+        Replacement(request, (OLD,), (new,), "workers", LinkBasis.STREAM_GROUP),
     )

@@ -97,7 +97,7 @@ def test_branch_and_label_are_those_of_the_case(path: Path) -> None:
 
 @pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
 def test_every_branch_has_a_status_the_case_accepts(path: Path) -> None:
-    accepted = expected_of(path).get("branch_status") or {}
+    accepted: dict[str, Any] = expected_of(path).get("branch_status") or {}
     found = {row.branch.value: row.status.value for row in answered(path).branches}
     assert {b: found[b] for b in accepted if found[b] not in accepted[b]} == {}
     assert len(found) == 6

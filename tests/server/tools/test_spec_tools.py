@@ -30,8 +30,9 @@ async def ask(tool: str, **arguments: object) -> CallToolResult:
 
 def structured(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
-    assert result.structured_content is not None
-    return result.structured_content
+    page: dict[str, Any] | None = result.structured_content
+    assert page is not None
+    return page
 
 
 def text_of(result: CallToolResult) -> str:
@@ -67,7 +68,9 @@ async def test_monitors_come_to_the_same_over_mcp(folder: Path) -> None:
     assert [(each["rule"], each["state"]) for each in page["rules"]] == [
         (each["rule"], each["state"]) for each in stream["expected"]
     ]
-    assert page.get("first_trip", {}).get("rule") == (stream["first_trip"] or {}).get("rule")
+    trip: dict[str, Any] = page.get("first_trip") or {}
+    expected: dict[str, Any] = stream["first_trip"] or {}
+    assert trip.get("rule") == expected.get("rule")
 
 
 def steps(count: int, *, hang_after: int | None = None) -> str:

@@ -1,0 +1,106 @@
+"""P6: GPU faults during the run will be visible."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, stamp, unread
+from gpuvet.checks.preflight.view import RunNode, View
+from gpuvet.model.check import CheckStatus
+from gpuvet.model.coverage import VISIBLE, CoverageStatus
+from gpuvet.model.events import HmaRecord
+
+# preflight P6: a gap this young means that logs are not arriving now.
+RECENT = timedelta(hours=6)
+_APPLICATION = "XidUserAppError"
+
+
+def fault_sight(view: View) -> Iterator[Part]:
+    """Read the last 24 h of every accelerated node's coverage."""
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the list of nodes")
+    if not view.nodes:
+        yield Part(
+            CheckStatus.UNVERIFIED,
+            view.cluster_name or "the cluster",
+            "no accelerated node is listed: no node's log could be looked at",
+            closes_with="list the nodes once they run",
+        )
+    for node in view.nodes:
+        yield _sight(view, node)
+        yield from _detections(node)
+
+
+def _sight(view: View, node: RunNode) -> Part:
+    coverage = node.coverage
+    source = next((s for s in coverage.sources if s.status is coverage.status), None)
+    where = f"{source.group or 'file'} {source.stream or ''}".strip() if source else "no stream"
+    counts: dict[str, Number] = {
+        "hours_measured": coverage.hours_measured,
+        "hours_asked": coverage.hours_asked,
+    }
+    refs = (source.evidence,) if source and source.evidence else ()
+    status, why = _judged(view, node)
+    notes = ("a live group without detections shows that the agent's silence counts",)
+    is_agent = coverage.status is CoverageStatus.NO_HMA_DETECTIONS
+    return Part(
+        status,
+        node.node,
+        f"{node.node}: {why} ({where})",
+        numbers=counts,
+        action=f"make the kernel log or the health agent of {node.node} arrive in {where}"
+        if status in {CheckStatus.FAIL, CheckStatus.RISK}
+        else None,
+        closes_with=f"the lines per hour of {where}" if status is CheckStatus.UNVERIFIED else None,
+        evidence=refs,
+        notes=notes if is_agent else (),
+        unread=status is CheckStatus.UNVERIFIED,
+    )
+
+
+def _judged(view: View, node: RunNode) -> tuple[CheckStatus, str]:
+    status = node.coverage.status
+    if status in VISIBLE:
+        return CheckStatus.PASS, status.value
+    if status in {CoverageStatus.UNVERIFIED, CoverageStatus.INSUFFICIENT_EXPOSURE}:
+        return CheckStatus.UNVERIFIED, f"{status.value}: its hours could not be read"
+    if status is CoverageStatus.PARTIAL:
+        gaps = node.coverage.empty_hours
+        youngest = max(gaps, default=None)
+        is_recent = youngest is not None and view.now - youngest <= RECENT
+        when = f", the last one {stamp(youngest)}" if youngest else ""
+        told = f"{len(gaps)} of {node.coverage.hours_asked} hours empty{when}"
+        return (CheckStatus.FAIL if is_recent else CheckStatus.RISK), told
+    if status is CoverageStatus.NOT_APPLICABLE:
+        return CheckStatus.NOT_APPLICABLE, "no accelerator"
+    return CheckStatus.FAIL, f"{status.value}: no source would show a GPU fault"
+
+
+def _detections(node: RunNode) -> Iterator[Part]:
+    told = sorted((r for r in node.records.hma if r.reason != _APPLICATION), key=_when)
+    latest = {r.condition: r for r in told}
+    active = [r for r in latest.values() if r.condition_true]
+    if active:
+        last = max(active, key=_when)
+        yield Part(
+            CheckStatus.RISK,
+            node.node,
+            f"{node.node}: the health agent reports {last.reason or last.condition}"
+            + (f" at {stamp(last.at)}" if last.at else ""),
+            action=f"run gpuvet incident for {node.node} before the run",
+            evidence=(last.evidence,),
+        )
+
+
+def _when(record: HmaRecord) -> str:
+    return record.at.isoformat() if record.at else ""
+
+
+P6 = PreflightCheck(
+    "P6",
+    "GPU faults will be visible",
+    "log groups, streams, lines per hour of the last 24 h, the health agent's detections",
+    "FAIL: nothing would show a fault, or an empty hour in the last six. RISK: older empty hours, "
+    "or an active hardware detection. PASS: every node measured, or its agent's group live",
+    "coverage rules of gpuvet, references/coverage.md",
+    fault_sight,
+)

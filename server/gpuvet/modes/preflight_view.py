@@ -1,0 +1,365 @@
+"""Reads everything the preflight checks may use, each source once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from gpuvet.aws.alarms import read_alarms, read_schedules
+from gpuvet.aws.capacity import read_block_status
+from gpuvet.aws.capacity_blocks import read_blocks, read_offerings
+from gpuvet.aws.closing import closes_with, reason_of, subject_of
+from gpuvet.aws.eks import read_addons, read_nodegroups
+from gpuvet.aws.instances import read_health_events, read_instance_health
+from gpuvet.aws.network import (
+    read_efa_limits,
+    read_instances,
+    read_region_interfaces,
+    read_security_groups,
+)
+from gpuvet.aws.quotas import INTERFACES, read_quota, read_quotas
+from gpuvet.aws.support_reads import read_key, read_place, read_retention, read_workspaces
+from gpuvet.calculators.capacity_evidence import CapacityEvidence
+from gpuvet.calculators.poisson import History
+from gpuvet.calculators.run_capacity import extension_hours
+from gpuvet.calculators.storage_inputs import StorageInputs
+from gpuvet.case import Case
+from gpuvet.checks.preflight.holdings import holdings
+from gpuvet.checks.preflight.p01_capacity_end import LEAST_MARGIN
+from gpuvet.checks.preflight.p02_extension import lacking
+from gpuvet.checks.preflight.p07_efa import carried
+from gpuvet.checks.preflight.reading import Reading, rows
+from gpuvet.checks.preflight.view import JobFile, Run, RunNode, View
+from gpuvet.model.capacity import Reservation
+from gpuvet.model.case import CaseNode
+from gpuvet.model.cause import Failure, Symptom
+from gpuvet.model.changes import EventMeaning
+from gpuvet.model.cluster import NodeEvidence, Orchestrator
+from gpuvet.model.evidence import Envelope, Status, Window
+from gpuvet.model.readiness import Offering
+from gpuvet.model.verdict import NodeVerdict
+from gpuvet.modes.capacity_readings import job_nodes, read_capacity
+from gpuvet.modes.evidence import Gathered
+from gpuvet.modes.gather_network import read_routes, transport_lines
+from gpuvet.modes.gather_storage import storage_inputs
+from gpuvet.modes.scope import Scope
+from gpuvet.modes.service_log import read_service_log
+
+T = TypeVar("T")
+# preflight P1: HyperPod says where a node came from when it comes up, maybe weeks ago.
+_EVENTS = timedelta(days=30)
+# P16: how far back a failure to come up counts.
+_STARTS = timedelta(days=7)
+# P8: the last days stand for a similar run.
+_LOAD = timedelta(hours=72)
+# Ours: describe calls of single nodes throttle early (aws_evidence §1.2).
+_MOST_PLACES = 64
+_MANAGER_LIVE = timedelta(hours=2)
+_CLUSTERMGTD = (".clustermgtd",)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a preflight is about, before anything was read.
+
+    Attributes:
+        run: The run; its length is replaced by each of `hours`.
+        hours: The lengths that are decided.
+        job: The job spec, where one came with the question.
+        scripts: Batch scripts by file.
+    """
+
+    run: Run
+    hours: tuple[float, ...]
+    job: JobFile | None = None
+    scripts: tuple[tuple[str, str], ...] = ()
+
+
+def as_reading(answer: Envelope[T]) -> Reading[T]:
+    """Return an envelope as a check sees it, with what would close it in words."""
+    return Reading(
+        what=subject_of(answer),
+        status=answer.status,
+        value=answer.value,
+        reason=reason_of(answer),
+        closes_with=closes_with(answer),
+        evidence=answer.evidence,
+    )
+
+
+def _absent(what: str) -> Reading[Any]:
+    """Return the reading of a source that this kind of cluster does not have."""
+    return Reading(what, Status.NOT_SUPPORTED, reason="not supported")
+
+
+def read_view(
+    case: Case,
+    asked: Asked,
+    gathered: Gathered,
+    verdicts: Sequence[NodeVerdict],
+    now: datetime,
+) -> View:
+    """Return the view of a run, its length that of the question's first.
+
+    Args:
+        case: Where the evidence comes from.
+        asked: The run.
+        gathered: Nodes, logs and coverage of the last day.
+        verdicts: Of the nodes.
+        now: The clock.
+    """
+    orchestrator = gathered.evidence.orchestrator
+    starts = Window(start=now - _STARTS, end=now)
+    services = read_service_log(case, starts, now, orchestrator)
+    capacity = read_capacity(
+        case,
+        services,
+        job_nodes(gathered.nodes),
+        window=Window(start=now - _EVENTS, end=now),
+        now=now,
+        orchestrator=orchestrator,
+    )
+    scope = _scope(case, gathered, now)
+    storage = storage_inputs(case, scope)
+    nccl, unread = transport_lines(case, scope)
+    view = _base(case, asked, gathered, verdicts, capacity, storage, now)
+    view = replace(
+        view,
+        services=services.records,
+        services_read=as_reading(services.services),
+        manager_alive=_manager_alive(case, orchestrator, now),
+        nccl=nccl,
+        nccl_unread=tuple(one.what for one in unread),
+        keys=tuple(_keys(case, storage)),
+        history=_history(view),
+    )
+    view = _with_network(case, view)
+    view = replace(view, **_account(case, view, now), **_kubernetes(case, view))
+    return replace(view, offerings=_offerings(case, view, asked.hours))
+
+
+def _scope(case: Case, gathered: Gathered, now: datetime) -> Scope:
+    return Scope(
+        window=Window(start=now - _LOAD, end=now),
+        now=now,
+        failure=Failure(symptom=Symptom.UNKNOWN, source="nothing has failed: the run is ahead"),
+        nodes=gathered.nodes,
+        orchestrator=gathered.evidence.orchestrator,
+        cluster=case.meta.cluster,
+        account=case.meta.account,
+        region=case.meta.region,
+    )
+
+
+def _base(
+    case: Case,
+    asked: Asked,
+    gathered: Gathered,
+    verdicts: Sequence[NodeVerdict],
+    capacity: CapacityEvidence,
+    storage: StorageInputs,
+    now: datetime,
+) -> View:
+    orchestrator = gathered.evidence.orchestrator
+    nodes = tuple(_nodes(gathered, verdicts))
+    cluster = as_reading(capacity.cluster) if capacity.cluster else _absent("the HyperPod cluster")
+    listed_nodes = (
+        as_reading(capacity.hyperpod_nodes)
+        if capacity.hyperpod_nodes is not None
+        else _absent("the nodes HyperPod lists")
+    )
+    instances = as_reading(capacity.instances)
+    return View(
+        now=now,
+        run=asked.run,
+        orchestrator=orchestrator,
+        cluster_name=case.meta.cluster or (cluster.value.name if cluster.value else None),
+        nodes=nodes,
+        listed=_listed(listed_nodes if orchestrator.is_hyperpod else instances, nodes),
+        cluster=cluster,
+        hyperpod_nodes=listed_nodes,
+        places=tuple(_places(case, orchestrator, nodes)),
+        events=as_reading(capacity.events) if capacity.events else _absent("cluster events"),
+        instances=instances,
+        reservations=as_reading(capacity.reservations),
+        blocks=as_reading(read_blocks(case.aws)),
+        block_status=as_reading(read_block_status(case.aws)),
+        extensions=as_reading(capacity.extensions),
+        plans=as_reading(capacity.plans),
+        subnets=as_reading(capacity.subnets),
+        endpoints=as_reading(capacity.endpoints),
+        rules=as_reading(capacity.rules),
+        storage=storage,
+        job=asked.job,
+        scripts=asked.scripts,
+    )
+
+
+def _listed(reading: Reading[Any], nodes: Sequence[RunNode]) -> Reading[tuple[str, ...]]:
+    return Reading(
+        reading.what,
+        reading.status,
+        tuple(n.node for n in nodes),
+        reading.reason,
+        reading.closes_with,
+        reading.evidence,
+    )
+
+
+def _nodes(gathered: Gathered, verdicts: Sequence[NodeVerdict]) -> Iterable[RunNode]:
+    own = {v.node: v for v in verdicts}
+    named = {n.node: n for n in gathered.nodes}
+    for evidence in gathered.evidence.nodes:
+        if evidence.node in own:
+            yield _node(evidence, named.get(evidence.node), own[evidence.node])
+
+
+def _node(evidence: NodeEvidence, node: CaseNode | None, verdict: NodeVerdict) -> RunNode:
+    host = (evidence.host,) if evidence.host else ()
+    return RunNode(
+        node=evidence.node,
+        coverage=evidence.coverage,
+        verdict=verdict,
+        records=evidence.records,
+        group=node.instance_group if node else None,
+        instance_type=evidence.instance_type,
+        state=(node.state if node else None) or evidence.facts.status,
+        launched_at=evidence.launched_at,
+        driver=evidence.driver_version,
+        aliases=(*host, *(node.aliases if node else ())),
+        health_label=evidence.facts.health_label,
+    )
+
+
+def _places(
+    case: Case, orchestrator: Orchestrator, nodes: Sequence[RunNode]
+) -> Iterable[Reading[Any]]:
+    if not orchestrator.is_hyperpod:
+        return
+    for node in nodes[:_MOST_PLACES]:
+        yield as_reading(read_place(case.aws, case.meta.cluster, node.node))
+
+
+def _history(view: View) -> History | None:
+    """Return replacements and reboots of the last weeks against the nodes' own hours."""
+    if not view.is_hyperpod or not view.events.is_complete:
+        return None
+    telling = {EventMeaning.REPLACEMENT, EventMeaning.REBOOT}
+    faults = {
+        (event.meaning, event.instance or event.operation or event.id)
+        for event in rows(view.events)
+        if event.meaning in telling
+    }
+    spans = (
+        min(view.now - node.launched_at, _EVENTS)
+        for node in view.nodes
+        if node.launched_at is not None and node.launched_at < view.now
+    )
+    return History(len(faults), round(sum(spans, timedelta(0)) / timedelta(hours=1), 1))
+
+
+def _manager_alive(case: Case, orchestrator: Orchestrator, now: datetime) -> bool | None:
+    """Say whether clustermgtd wrote lately; None where that could not be read."""
+    name = case.meta.cluster
+    if orchestrator is not Orchestrator.PARALLELCLUSTER:
+        return None
+    found = case.logs.group_streams(f"/aws/parallelcluster/{name}-" if name else "")
+    streams = [s for s in found.value or () if s.stream.endswith(_CLUSTERMGTD)]
+    if not streams:
+        return False if found.status.is_complete else None
+    counted = case.logs.hourly_counts(streams, Window(start=now - _MANAGER_LIVE, end=now))
+    if any(b.lines for one in counted.value or () for b in one.bins):
+        return True
+    return False if counted.status.is_complete else None
+
+
+def _with_network(case: Case, view: View) -> View:
+    """Return the view with groups, interfaces, limits and routes."""
+    door = case.aws
+    ids = [n.node for n in view.nodes if n.node.startswith("i-")]
+    view = replace(
+        view,
+        limits=_limits(case, view),
+        interfaces=as_reading(read_region_interfaces(door)),
+        attached=_absent("how instances are attached")
+        if view.is_hyperpod
+        else as_reading(read_instances(door, ids)),
+    )
+    sets = carried(view)
+    names = sorted(frozenset[str]().union(*sets)) if isinstance(sets, tuple) else []
+    own = (name for group in view.accelerated for name in view.subnets_of(group))
+    subnets = sorted({*own} or {*view.subnets_of(None)})
+    if names:
+        view = replace(view, groups=as_reading(read_security_groups(door, names)))
+    return replace(view, routes=as_reading(read_routes(case, subnets))) if subnets else view
+
+
+def _limits(case: Case, view: View) -> Reading[Any]:
+    if not view.types:
+        return Reading("what instance types have")
+    return as_reading(read_efa_limits(case.aws, view.types))
+
+
+def _account(case: Case, view: View, now: datetime) -> dict[str, Any]:
+    """Return the readings of the account that are no cluster's own."""
+    door = case.aws
+    groups = sorted(
+        {s.group for n in view.nodes for s in n.coverage.sources if s.group is not None}
+    )
+    found: dict[str, Any] = {
+        "alarms": as_reading(read_alarms(door)),
+        "schedules": as_reading(read_schedules(door)),
+        "interface_quota": as_reading(read_quota(door, *INTERFACES)),
+        "instance_health": as_reading(read_instance_health(door)),
+        "health_events": as_reading(read_health_events(door, Window(start=now - _STARTS, end=now))),
+        "workspaces": as_reading(read_workspaces(door)),
+    }
+    if view.is_hyperpod:
+        found["usage_quotas"] = as_reading(read_quotas(door, "sagemaker"))
+    if groups:
+        found["retention"] = as_reading(read_retention(door, groups))
+    return found
+
+
+def _kubernetes(case: Case, view: View) -> dict[str, Any]:
+    name: str | None = None
+    if view.orchestrator is Orchestrator.EKS:
+        name = view.cluster_name
+    elif view.cluster.value is not None and view.cluster.value.eks is not None:
+        name = view.cluster.value.eks.rpartition("/")[2]
+    if name is None:
+        known = view.is_known and view.orchestrator is not Orchestrator.HYPERPOD_EKS
+        return {"addons": _absent("EKS add-ons")} if known else {}
+    found: dict[str, Any] = {"addons": as_reading(read_addons(case.aws, name))}
+    if view.orchestrator is Orchestrator.EKS:
+        found["nodegroups"] = as_reading(read_nodegroups(case.aws, name))
+    return found
+
+
+def _keys(case: Case, storage: StorageInputs) -> Iterable[Reading[Any]]:
+    named = dict.fromkeys(s.kms_key for s in storage.systems.value or () if s.kms_key)
+    for key in named:
+        yield as_reading(read_key(case.aws, key))
+
+
+def _offerings(
+    case: Case, view: View, lengths: Sequence[float]
+) -> dict[tuple[str, int], Reading[tuple[Offering, ...]]]:
+    """Return the extension offers that the lengths would need, block by block."""
+    found: dict[tuple[str, int], Reading[tuple[Offering, ...]]] = {}
+    for length in lengths:
+        at_length = replace(view, run=replace(view.run, hours=length))
+        for one in holdings(at_length):
+            block = one.reservation
+            if block is None or not block.is_block or not _is_tight(at_length, block):
+                continue
+            key = (block.id, extension_hours(lacking(at_length, block)))
+            if key not in found:
+                found[key] = as_reading(read_offerings(case.aws, *key))
+    return found
+
+
+def _is_tight(view: View, block: Reservation) -> bool:
+    """Say whether P1 can be short of its margin, so that P2 is asked."""
+    interval = view.run.checkpoint_interval or timedelta(0)
+    return lacking(view, block) > -max(LEAST_MARGIN, interval)
