@@ -16,13 +16,16 @@ from gpuvet.model.audit import AuditReport
 from gpuvet.model.cause import Label
 from gpuvet.model.coverage import CoverageStatus
 from gpuvet.model.evidence import Envelope, Reason, Status
+from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.modes.audit import audit_report
 from gpuvet.modes.incident import incident_report
+from gpuvet.modes.preflight import preflight_report
+from gpuvet.modes.preflight_run import RunWords
 from gpuvet.modes.verdict import verdict_report
 from gpuvet.modes.window import Asked
 
-Report = AuditReport | IncidentReport | VerdictReport
+Report = AuditReport | IncidentReport | PreflightReport | VerdictReport
 Mode = Callable[..., Report]
 
 
@@ -102,12 +105,17 @@ class Ending(Faulty):
         return super().read(operation, params, region=region)
 
 
+def _preflight(case: Case, _window: Asked, *, clock: datetime) -> PreflightReport:
+    return preflight_report(case, RunWords(hours=48.0), clock=clock)
+
+
 # One of each: HyperPod with Slurm and with EKS, ParallelCluster, EKS.
 KINDS = [path for path in SCENARIOS if path.stem[:3] in {"s02", "s03", "s06", "s08"}]
 MODES: dict[str, tuple[Mode, tuple[PolicyMode, ...]]] = {
     "verdict": (verdict_report, tuple(PolicyMode)),
     "incident": (incident_report, (PolicyMode.INCIDENT,)),
     "audit": (audit_report, (PolicyMode.AUDIT,)),
+    "preflight": (_preflight, (PolicyMode.PREFLIGHT,)),
 }
 
 
@@ -133,6 +141,17 @@ def measured(report: Report) -> Iterator[tuple[tuple[str, str | None, str | None
             yield (row.node, row.group, row.stream), row.hours_measured
 
 
+def better(report: PreflightReport, best: PreflightReport) -> list[str]:
+    """Return the checks that a fault turned into PASS or NOT_APPLICABLE."""
+    fine = {"PASS", "NOT_APPLICABLE"}
+    before = {check.id: check.status.value for check in best.checks}
+    return [
+        f"{check.id}: {before.get(check.id)} became {check.status.value}"
+        for check in report.checks
+        if check.status.value in fine and before.get(check.id) not in fine
+    ]
+
+
 @pytest.mark.parametrize("path", KINDS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("name", MODES)
 def test_whatever_fails_a_report_comes_and_names_it(name: str, path: Path) -> None:
@@ -155,6 +174,8 @@ def test_whatever_fails_a_report_comes_and_names_it(name: str, path: Path) -> No
                 unnamed.append(f"{operation} {word}: {named}")
             enlarged = {k: n for k, n in measured(report) if n > hours.get(k, 0)}
             assert enlarged == {}, (operation, word)
+            if isinstance(report, PreflightReport) and isinstance(best, PreflightReport):
+                assert better(report, best) == [], (operation, word)
             if isinstance(report, IncidentReport) and isinstance(best, IncidentReport):
                 proven = report.label is Label.PROVEN
                 assert not proven or best.label is Label.PROVEN, (operation, word)
