@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.host_log import LATE, judged, program
+from host_log import LATE, judged, program
 
 from gpuvet.case.load import load_case
 from gpuvet.model.cause import Branch, BranchStatus

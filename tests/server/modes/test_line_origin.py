@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.host_log import HOST, STAMP, Shape, judged, program, syslog
+from host_log import HOST, STAMP, Shape, judged, program, syslog
 
 from gpuvet.model.verdict import Verdict
 

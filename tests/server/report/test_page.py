@@ -19,7 +19,7 @@ from gpuvet.modes.audit import audit_report
 from gpuvet.modes.incident import incident_report
 from gpuvet.modes.window import Asked
 from gpuvet.report.html import audit_page, incident_page, json_for_html
-from gpuvet.report.page import MOST_MARKS, marks
+from gpuvet.report.page import MOST_MARKS, event_table, marks, spots
 
 CASES = Path(__file__).parents[2] / "cases"
 START = datetime(2026, 3, 14, tzinfo=UTC)
@@ -209,5 +209,9 @@ def test_the_same_thing_on_several_nodes_within_an_hour_is_one_mark() -> None:
         )
         for n in range(5)
     ]
-    (mark,) = marks(events, {})
-    assert mark[8] == 5
+    place = {f"i-{n}": n for n in range(5)}
+    (mark,) = marks(events, place)
+    (row,) = event_table(events).rows
+    assert (mark[3], mark[8]) == (0, 5)
+    assert row[2] == "i-0, i-1 and 3 more"
+    assert [spot[0] for spot in spots(events, place, {})] == [0, 1, 2, 3, 4]
