@@ -93,7 +93,11 @@ def _orchestrator(
         return Orchestrator.HYPERPOD_EKS if is_hyperpod else Orchestrator.EKS
     if FileKind.CLUSTER_LOG in kinds:
         return Orchestrator.PARALLELCLUSTER
-    if any(reply.operation == "ec2:DescribeInstances" for reply in replies):
+    # A cluster that lists its nodes runs them, whatever else was asked; and an empty answer of EC2
+    # says nothing of who does.
+    if any(objects_at(reply.reply, "ClusterNodeSummaries") for reply in replies):
+        return Orchestrator.UNKNOWN
+    if any(objects_at(reply.reply, "Reservations") for reply in replies):
         return Orchestrator.EC2
     return Orchestrator.UNKNOWN
 

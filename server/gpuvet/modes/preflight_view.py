@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from gpuvet.aws.alarms import read_alarms, read_schedules
-from gpuvet.aws.capacity import read_block_status
+from gpuvet.aws.capacity import read_block_status, read_subnets
 from gpuvet.aws.capacity_blocks import read_blocks, read_offerings
 from gpuvet.aws.closing import closes_with, reason_of, subject_of
 from gpuvet.aws.eks import read_addons, read_nodegroups
@@ -30,7 +30,7 @@ from gpuvet.checks.preflight.p02_extension import lacking
 from gpuvet.checks.preflight.p07_efa import carried
 from gpuvet.checks.preflight.reading import Reading, rows
 from gpuvet.checks.preflight.view import JobFile, Run, RunNode, View
-from gpuvet.model.capacity import Reservation
+from gpuvet.model.capacity import Reservation, Subnet
 from gpuvet.model.case import CaseNode
 from gpuvet.model.cause import Failure, Symptom
 from gpuvet.model.changes import EventMeaning
@@ -56,6 +56,7 @@ _LOAD = timedelta(hours=72)
 _MOST_PLACES = 64
 _MANAGER_LIVE = timedelta(hours=2)
 _CLUSTERMGTD = (".clustermgtd",)
+_GONE = frozenset({"terminated", "shutting-down", "ShuttingDown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +187,28 @@ def _base(
         block_status=as_reading(read_block_status(case.aws)),
         extensions=as_reading(capacity.extensions),
         plans=as_reading(capacity.plans),
-        subnets=as_reading(capacity.subnets),
+        subnets=_subnets(case, capacity, storage),
         endpoints=as_reading(capacity.endpoints),
         rules=as_reading(capacity.rules),
         storage=storage,
         job=asked.job,
         scripts=asked.scripts,
     )
+
+
+def _subnets(
+    case: Case, capacity: CapacityEvidence, storage: StorageInputs
+) -> Reading[tuple[Subnet, ...]]:
+    """Return the nodes' subnets, and those of file systems that lie elsewhere."""
+    own = as_reading(capacity.subnets)
+    known = {one.id for one in rows(own)}
+    systems = storage.systems.value or ()
+    others = sorted({name for one in systems for name in one.subnets} - known)
+    if not others or not own.is_complete:
+        return own
+    more = rows(as_reading(read_subnets(case.aws, others)))
+    found = (*rows(own), *(one for one in more if one.id in others))
+    return replace(own, value=found)
 
 
 def _listed(reading: Reading[Any], nodes: Sequence[RunNode]) -> Reading[tuple[str, ...]]:
@@ -210,8 +226,10 @@ def _nodes(gathered: Gathered, verdicts: Sequence[NodeVerdict]) -> Iterable[RunN
     own = {v.node: v for v in verdicts}
     named = {n.node: n for n in gathered.nodes}
     for evidence in gathered.evidence.nodes:
-        if evidence.node in own:
-            yield _node(evidence, named.get(evidence.node), own[evidence.node])
+        node = named.get(evidence.node)
+        is_gone = evidence.left_at is not None or (node is not None and node.state in _GONE)
+        if evidence.node in own and not is_gone:
+            yield _node(evidence, node, own[evidence.node])
 
 
 def _node(evidence: NodeEvidence, node: CaseNode | None, verdict: NodeVerdict) -> RunNode:

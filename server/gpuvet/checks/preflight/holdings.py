@@ -253,6 +253,8 @@ def _without_members(view: View) -> Iterator[Holding]:
     if not view.reservations.is_complete:
         subject = "capacity reservations"
         yield Holding(Kind.UNKNOWN, subject, open_part=unread(view.reservations, subject))
+    if not rows(view.instances):
+        yield _unknown("instances", "EC2 lists no instance at all: whose capacity it is, is open")
     wanted = view.wanted_types or frozenset(view.types)
     open_ones = [
         one

@@ -145,6 +145,16 @@ def unknown_platform() -> Part:
     )
 
 
+def no_node() -> Part:
+    """Return the open part where no accelerated node is listed."""
+    return Part(
+        CheckStatus.UNVERIFIED,
+        "the nodes",
+        "no accelerated node is listed",
+        closes_with="list the nodes once they run",
+    )
+
+
 def stamp(at: datetime) -> str:
     """Return a time as `2026-08-22T11:00:00Z`."""
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"

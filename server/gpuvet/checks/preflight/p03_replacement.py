@@ -80,8 +80,14 @@ def _reserved(view: View, one: Holding, found: Reservation) -> Iterator[Part]:
         )
     else:
         yield _free(view, one, found, found.available)
-        if view.subnets.was_refused and found.zone is not None:
-            yield unread(view.subnets, found.id, f"whether the nodes lie in {found.zone}")
+        if found.zone is not None and not _zones(view, one):
+            yield Part(
+                CheckStatus.UNVERIFIED,
+                found.id,
+                f"whether the nodes lie in {found.zone}, as {found.id} does, was not read",
+                closes_with=view.subnets.closes_with or "ec2:DescribeSubnets of the nodes",
+                unread=view.subnets.was_refused,
+            )
     if found.is_block:
         yield from _block_health(view, found)
 
@@ -93,7 +99,7 @@ def _free(view: View, one: Holding, found: Reservation, available: int) -> Part:
     told = f"{found.id}: {available} of {found.total} instances available"
     if short:
         told += f", {short} of them still to launch"
-    zones = {s.zone for s in rows(view.subnets) if s.id in view.subnets_of(one.group) and s.zone}
+    zones = _zones(view, one)
     if spare >= 1 and found.zone is not None and zones and found.zone not in zones:
         return Part(
             CheckStatus.RISK,
@@ -113,6 +119,11 @@ def _free(view: View, one: Holding, found: Reservation, available: int) -> Part:
         action="run on one node less than reserved, or accept a stop until a node is repaired",
         evidence=one.evidence,
     )
+
+
+def _zones(view: View, one: Holding) -> set[str]:
+    wanted = view.subnets_of(one.group)
+    return {s.zone for s in rows(view.subnets) if s.id in wanted and s.zone}
 
 
 def _block_health(view: View, found: Reservation) -> Iterator[Part]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, stamp, unread
+from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, no_node, stamp, unread
 from gpuvet.checks.preflight.view import RunNode, View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.coverage import VISIBLE, CoverageStatus
@@ -19,12 +19,7 @@ def fault_sight(view: View) -> Iterator[Part]:
     if not view.listed.is_complete:
         yield unread(view.listed, "the list of nodes")
     if not view.nodes:
-        yield Part(
-            CheckStatus.UNVERIFIED,
-            view.cluster_name or "the cluster",
-            "no accelerated node is listed: no node's log could be looked at",
-            closes_with="list the nodes once they run",
-        )
+        yield no_node()
     for node in view.nodes:
         yield _sight(view, node)
         yield from _detections(node)
@@ -76,7 +71,9 @@ def _judged(view: View, node: RunNode) -> tuple[CheckStatus, str]:
 
 
 def _detections(node: RunNode) -> Iterator[Part]:
-    told = sorted((r for r in node.records.hma if r.reason != _APPLICATION), key=_when)
+    # A policy line without a condition copies a driver's line; the verdict judges that (P25).
+    hardware = (r for r in node.records.hma if r.condition and r.reason != _APPLICATION)
+    told = sorted(hardware, key=_when)
     latest = {r.condition: r for r in told}
     active = [r for r in latest.values() if r.condition_true]
     if active:

@@ -22,6 +22,8 @@ def efa(view: View) -> Iterator[Part]:
     if reason is not None:
         yield reason
         return
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the nodes")
     yield from _rules(view)
     yield from _width(view)
 

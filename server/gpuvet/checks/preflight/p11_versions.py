@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpuvet.catalog.software_minimums import SoftwareMinimum, is_at_least, minimums_of
-from gpuvet.checks.preflight.outcome import Part, PreflightCheck, unread
+from gpuvet.checks.preflight.outcome import Part, PreflightCheck, no_node, unread
 from gpuvet.checks.preflight.view import RunNode, View, plain
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.coverage import VISIBLE, Shipper
@@ -20,18 +20,10 @@ def versions(view: View) -> Iterator[Part]:
     """Compare what boot and NCCL lines name with the table, and the nodes with each other."""
     yield from _images(view)
     seen = {node.node: _seen(view, node) for node in view.nodes}
-    if not view.nodes or not view.listed.is_complete:
-        subject = view.cluster_name or "the cluster"
-        yield (
-            unread(view.listed, subject)
-            if not view.listed.is_complete
-            else Part(
-                CheckStatus.UNVERIFIED,
-                subject,
-                "no accelerated node is listed",
-                closes_with="list the nodes once they run",
-            )
-        )
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the nodes")
+    elif not view.nodes:
+        yield no_node()
     for node in view.nodes:
         yield from _against_table(node, seen[node.node])
     yield from _mixed(view, seen)

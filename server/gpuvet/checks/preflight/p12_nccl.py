@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from gpuvet.calculators.nccl_transport import HostTransport, Run, read_runs
 from gpuvet.catalog.instance_types import instance_type
-from gpuvet.checks.preflight.outcome import Part, PreflightCheck, stamp
+from gpuvet.checks.preflight.outcome import Part, PreflightCheck, no_node, stamp, unread
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.coverage import VISIBLE
 from gpuvet.model.events import FabricState
 from gpuvet.model.network import Transport
+from gpuvet.report.words import counted
 
 _COLLECT = (
     "the first minutes of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET, in a log stream"
@@ -18,6 +19,10 @@ _COLLECT = (
 
 def last_nccl(view: View) -> Iterator[Part]:
     """Read the latest start of a job that the lines show."""
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the nodes")
+    elif not view.nodes:
+        yield no_node()
     yield from _fabric(view)
     names = {name: node.node for node in view.nodes for name in (node.node, *node.aliases)}
     runs = read_runs(view.nccl.lines, names)
@@ -71,8 +76,8 @@ def _changed_after(view: View, run: Run) -> Part | None:
     return Part(
         CheckStatus.UNVERIFIED,
         later[0],
-        f"{len(later)} nodes started after the last run at {stamp(run.began)}: its lines say "
-        "nothing of them",
+        f"{counted(len(later), 'node')} started after the last run at {stamp(run.began)}: its "
+        "lines say nothing of them",
         closes_with=_COLLECT,
     )
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 from gpuvet.calculators.addresses import addresses_of_node
 from gpuvet.catalog.instance_types import instance_type
 from gpuvet.checks.preflight.holdings import holdings
-from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, unread
+from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, no_node, unread
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View, plain
 from gpuvet.model.capacity import Subnet
 from gpuvet.model.check import CheckStatus
-from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.cluster_state import GroupState
 
 # preflight P14: less than this share above the need is a risk.
@@ -28,13 +27,8 @@ def addresses(view: View) -> Iterator[Part]:
     else:
         for kind in sorted({plain(n.instance_type) for n in view.nodes if n.instance_type}):
             yield _room(view, None, kind)
-    if not view.nodes and not view.accelerated:
-        yield Part(
-            CheckStatus.UNVERIFIED,
-            view.cluster_name or "the cluster",
-            "no accelerated node or group is known: what a node needs is not known",
-            closes_with="list the nodes",
-        )
+    if not (view.accelerated if view.is_hyperpod else view.nodes):
+        yield no_node()
     yield from _interfaces(view)
 
 
@@ -60,11 +54,19 @@ def _room(view: View, group: GroupState | None, kind: str) -> Part:
 
 
 def _need(view: View, group: GroupState | None, kind: str) -> int | None:
-    """Return what one node takes: measured on a peer where EC2 shows it, else by the formula."""
+    """Return what one node takes: by the formula, or more where a peer is seen to hold more."""
+    interface = group.interface if group else _interface(view, kind)
+    formula = addresses_of_node(kind, view.orchestrator, interface)
     held = [i.addresses for i in view.members if plain(i.instance_type) == kind and i.addresses]
-    if held and view.orchestrator is not Orchestrator.HYPERPOD_EKS:
-        return max(held)
-    return addresses_of_node(kind, view.orchestrator, group.interface if group else None)
+    # A trimmed reply shows fewer addresses than a node holds, never more.
+    return max((*held, *([] if formula is None else [formula])), default=None)
+
+
+def _interface(view: View, kind: str) -> str | None:
+    """Return `efa-only` where a node of the type has such interfaces: they take no address."""
+    own = [one for one in rows(view.attached) if plain(one.instance_type) == kind]
+    only = any(i.kind == "efa-only" for one in own for i in one.interfaces or ())
+    return "efa-only" if only else None
 
 
 def _usable(view: View, group: GroupState | None, own: Sequence[Subnet]) -> list[Subnet]:
@@ -123,6 +125,10 @@ def _interfaces(view: View) -> Iterator[Part]:
         reading = view.interface_quota if quota is None else view.interfaces
         yield unread(reading, "network interfaces")
         return
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the nodes", "the interfaces they hold")
+    elif not view.nodes:
+        yield no_node()
     cards = max((_cards(kind) for kind in view.types), default=1)
     used = len(rows(view.interfaces))
     least = sum(_cards(plain(n.instance_type)) for n in view.nodes)

@@ -12,6 +12,7 @@ from gpuvet.model.changes import EventMeaning
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.network import Route, RouteTable
+from gpuvet.report.words import counted
 
 LOOK_BACK = timedelta(days=7)
 _FAILED = frozenset(
@@ -57,7 +58,7 @@ def _failures(view: View) -> Iterator[Part]:
         yield Part(
             CheckStatus.RISK,
             last.instance or last.group or "the cluster",
-            f"{len(events)} failures to come up in the last 7 days, the last at "
+            f"{counted(len(events), 'failure')} to come up in the last 7 days, the last at "
             f"{stamp(last.at)}: {last.failure or last.description}",
             action=f"mend what failed on {last.instance or last.group or 'the last node'} first",
             evidence=(last.evidence,) if last.evidence else (),
@@ -200,7 +201,7 @@ def _provisioned(view: View) -> Iterator[Part]:
         return
     young = [n for n in view.nodes if n.launched_at and n.launched_at >= view.now - LOOK_BACK]
     if young:
-        why = f"{len(young)} nodes came up in the last 7 days, {young[-1].node} among them"
+        why = f"{counted(len(young), 'node')} came up in the last 7 days ({young[-1].node})"
         yield Part(CheckStatus.PASS, young[-1].node, why, evidence=view.listed.refs)
     else:
         why = "no node was launched in the last 7 days: nothing was tried"

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, stamp, unread
-from gpuvet.checks.preflight.p08_storage import maintenance, systems
+from gpuvet.checks.preflight.p08_storage import maintenance, no_system, systems
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import InstanceHealth
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster_state import GroupState
+from gpuvet.report.words import counted
 
 _ENDING = ("instance-retirement", "instance-stop")
 _OVER = "[completed]"
@@ -16,7 +17,10 @@ _OVER = "[completed]"
 
 def scheduled(view: View) -> Iterator[Part]:
     """Collect everything with a date: file systems, instances, patches, AWS Health."""
-    for seen in systems(view):
+    found = systems(view)
+    if not found or view.storage is None or not view.storage.systems.status.is_complete:
+        yield no_system(view)
+    for seen in found:
         yield from maintenance(view, seen)
     yield from _instances(view)
     if view.is_hyperpod:
@@ -36,7 +40,7 @@ def _instances(view: View) -> Iterator[Part]:
         closes = "ec2:DescribeInstanceStatus of the nodes"
         yield Part(CheckStatus.UNVERIFIED, "instances", why, closes_with=closes)
     elif own:
-        why = f"scheduled events of {len(own)} instances were read"
+        why = f"scheduled events of {counted(len(own), 'instance')} were read"
         yield Part(CheckStatus.PASS, "instances", why, evidence=view.instance_health.refs)
 
 

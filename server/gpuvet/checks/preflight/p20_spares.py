@@ -6,6 +6,7 @@ from gpuvet.checks.preflight.outcome import Part, PreflightCheck, combine, unrea
 from gpuvet.checks.preflight.p03_replacement import replacement
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
+from gpuvet.report.words import counted
 
 
 def spares(view: View) -> Iterator[Part]:
@@ -18,7 +19,7 @@ def spares(view: View) -> Iterator[Part]:
     running = [n for n in view.nodes if n.state in {None, "Running", "running"}]
     counts = {"running": len(running)} | ({"nodes_needed": need} if need is not None else {})
     refs = view.listed.refs
-    told = f"{len(running)} accelerated nodes run"
+    told = f"{counted(len(running), 'accelerated node')} running"
     if need is None:
         closes = "say how many nodes the run takes (--nodes)"
         why = f"{told}; how many the run needs was not told"

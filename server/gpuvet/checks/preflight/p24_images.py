@@ -8,6 +8,7 @@ from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster_state import GroupState
+from gpuvet.report.words import counted
 
 _CHANGING = frozenset({"InProgress", "RollbackInProgress"})
 
@@ -74,9 +75,8 @@ def _instances(view: View) -> Iterator[Part]:
         yield _mixed(dict(by_image))
     elif by_image and not unknown:
         name, own = next(iter(by_image.items()))
-        yield Part(
-            CheckStatus.PASS, name, f"{len(own)} nodes run {name}", evidence=view.instances.refs
-        )
+        why = f"{counted(len(own), 'node')} on {name}"
+        yield Part(CheckStatus.PASS, name, why, evidence=view.instances.refs)
     elif view.instances.is_complete:
         why = "the images of the nodes were not returned"
         closes = "ec2:DescribeInstances: ImageId"

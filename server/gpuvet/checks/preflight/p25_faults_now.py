@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpuvet.checks.preflight.outcome import Part, PreflightCheck, unread
+from gpuvet.checks.preflight.outcome import Part, PreflightCheck, no_node, unread
 from gpuvet.checks.preflight.view import RunNode, View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import Orchestrator
@@ -27,12 +27,7 @@ def faults_now(view: View) -> Iterator[Part]:
     for node in view.nodes:
         yield from _node(view, node, labels.get(node.node), is_short=is_short)
     if not view.nodes:
-        yield Part(
-            CheckStatus.UNVERIFIED,
-            view.cluster_name or "the cluster",
-            "no accelerated node is listed",
-            closes_with="list the nodes once they run",
-        )
+        yield no_node()
 
 
 def _labels(view: View) -> dict[str, str]:

@@ -9,6 +9,7 @@ from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import Subnet
 from gpuvet.model.check import CheckStatus
+from gpuvet.report.words import counted
 
 _SUBNETS = "the nodes' subnets"
 
@@ -42,12 +43,12 @@ def _nodes(view: View) -> Iterator[Part]:
         )
     elif zones and len(zones) >= len(view.nodes):
         only = next(iter(zones.values()))
-        yield Part(CheckStatus.PASS, only, f"{len(zones)} nodes lie in {only}")
+        yield Part(CheckStatus.PASS, only, f"{counted(len(zones), 'node')} in {only}")
     else:
         yield Part(
             CheckStatus.UNVERIFIED,
             "the nodes",
-            f"the zone of {len(view.nodes) - len(zones)} nodes was not returned",
+            f"the zone of {counted(len(view.nodes) - len(zones), 'node')} was not returned",
             closes_with="DescribeInstances, or DescribeClusterNode of each node: Placement",
         )
 
@@ -84,11 +85,18 @@ def _zones_of(one: Holding) -> set[str]:
 
 
 def _storage(view: View, known: dict[str, Subnet]) -> Iterator[Part]:
-    if view.storage is None or not view.storage.systems.status.is_complete:
+    if not systems(view) or view.storage is None or not view.storage.systems.status.is_complete:
         yield no_system(view)
     for seen in systems(view):
         theirs = {known[name].zone for name in seen.system.subnets if name in known}
         wanted = {z for one in holdings(view) if one.is_reserved for z in _zones_of(one)}
+        if wanted and not theirs - {None}:
+            yield Part(
+                CheckStatus.UNVERIFIED,
+                seen.system.id,
+                f"the zone of {seen.system.id} was not returned",
+                closes_with=f"ec2:DescribeSubnets of {', '.join(seen.system.subnets) or 'it'}",
+            )
         if theirs - {None} and wanted and not theirs & wanted:
             yield Part(
                 CheckStatus.RISK,

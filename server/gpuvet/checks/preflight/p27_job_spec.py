@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gpuvet.calculators.poisson import Interval
-from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck
+from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, unread
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import JobFile, View, plain
 from gpuvet.model.check import CheckStatus, Finding, Severity
@@ -65,6 +65,8 @@ def _findings(job: JobFile) -> Iterator[Part]:
 
 
 def _against_cluster(view: View, spec: JobSpec) -> Iterator[Part]:
+    if not view.listed.is_complete:
+        yield unread(view.listed, "the nodes", "the job was not held against them")
     yield from _nodes(view, spec)
     yield from _types(view, spec)
     yield from _spares(view, spec)
@@ -119,7 +121,9 @@ def _spares(view: View, spec: JobSpec) -> Iterator[Part]:
     queue = spec.metadata.at("labels", "kueue.x-k8s.io/queue-name").text
     wants = any((each.field.at("spares").integer or 0) > 0 for each in spec.replica_sets)
     names = {one.name for one in rows(view.addons)}
-    if (queue or wants) and view.addons.is_complete and _GOVERNANCE not in names:
+    if (queue or wants) and view.addons.was_refused:
+        yield unread(view.addons, queue or "spares", "whether Kueue is installed")
+    elif (queue or wants) and view.addons.is_complete and _GOVERNANCE not in names:
         yield Part(
             CheckStatus.RISK,
             queue or "spares",
@@ -148,7 +152,7 @@ def _limit(subject: str, limit: timedelta, view: View) -> Part:
 
 
 def _budget(view: View, spec: JobSpec) -> Iterator[Part]:
-    """Hold the restart budget against what the cluster's own history leads one to expect."""
+    """Tell the restart budget beside the interruptions to expect; history changes no status."""
     retries = spec.run_policy.at("jobMaxRetryCount").integer
     expected = expected_interruptions(view)
     if retries is None or expected is None:
@@ -157,11 +161,7 @@ def _budget(view: View, spec: JobSpec) -> Iterator[Part]:
         f"jobMaxRetryCount {retries}; by the account's own history {expected.low:.1f} to "
         f"{expected.high:.1f} interruptions in this run"
     )
-    if retries < expected.high:
-        act = "raise jobMaxRetryCount above the upper end"
-        yield Part(CheckStatus.RISK, "spec.runPolicy.jobMaxRetryCount", told, action=act)
-    else:
-        yield Part(CheckStatus.PASS, "spec.runPolicy.jobMaxRetryCount", told)
+    yield Part(CheckStatus.PASS, "spec.runPolicy.jobMaxRetryCount", told, notes=(told,))
 
 
 def expected_interruptions(view: View) -> Interval | None:
@@ -198,7 +198,7 @@ P27 = PreflightCheck(
     "the job spec or batch script; nodes, types, add-ons, history",
     "FAIL: what the operator, the agent or the scheduler refuses, a monitor that faults a healthy "
     "run, more pods than nodes, a deadline before the run's end. RISK: a likely mistake, no "
-    "auto-resume, a restart budget below the expected interruptions. Checks of the file: "
+    "auto-resume. Checks of the file: "
     "references/spec-checks.md",
     "checks of job specs",
     job_spec,
