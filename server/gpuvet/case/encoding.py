@@ -24,6 +24,9 @@ _MARKS = (
 # Ours: how much of a file without a mark is looked at, and how plain it must be.
 _SAMPLE = 512
 _FEWEST = 8
+# Pairs of plain bytes read as UTF-16: what `>>` of another shell appends. Ours: so long a run
+# without a space or a line end is no writing.
+_OTHER_BYTES = re.compile("[\u2020-\u7e7e]{48}")
 _PLAIN = re.compile(rb"[\t\r\n\x1b\x20-\x7e]")
 
 
@@ -78,6 +81,8 @@ class AsUtf8:
         if self._decoder is None:
             return chunk
         text = self._decoder.decode(chunk, final=not chunk)
+        if _OTHER_BYTES.search(text):  # given as it is; nothing behind it can be trusted
+            self._fault = ValueError("UTF-16 that goes on in another encoding")
         return text.encode("utf-8", errors="replace")
 
     def _give(self, size: int) -> bytes:

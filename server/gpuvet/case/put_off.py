@@ -196,6 +196,7 @@ def _problem(scan: FileScan, content: Content) -> str | None:
         "export again with journalctl --all"
         if scan.left_out
         else None,
+        f"{scan.foreign} lines are no text we can read" if scan.foreign else None,
         f"{scan.dropped} lines that may matter were over the cap" if scan.dropped else None,
     ]
     return "; ".join(one for one in problems if one) or None

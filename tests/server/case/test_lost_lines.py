@@ -399,3 +399,20 @@ def test_a_log_of_several_hosts_cut_short_may_have_lost_any_node(tmp_path: Path)
 def test_a_packed_file_of_which_nothing_can_be_read_may_be_any_nodes_log(tmp_path: Path) -> None:
     case = folder(tmp_path, n1=syslog("n1"), n2=gzip.compress(syslog("n2").encode())[:12])
     assert exit_code(judged(case)) == 3
+
+
+FAULTY = syslog("n1", xid=True)
+MIXED: dict[str, bytes] = {
+    "UTF-16, then plain": syslog("n1").encode("utf-16") + FAULTY.encode(),
+    "plain, then UTF-16": syslog("n1").encode() * 40 + FAULTY.encode("utf-16"),
+    "plain, then random": syslog("n1").encode() * 40 + random_bytes(200_000),
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_a_log_that_goes_on_in_other_bytes_is_not_read_to_its_end(
+    kind: str, tmp_path: Path
+) -> None:
+    report = judged(folder(tmp_path, n1=MIXED[kind], n2=syslog("n2")))
+    assert report.verdicts == {"n1": Verdict.NOT_OBSERVABLE, "n2": Verdict.LEAVE_ALONE}
+    assert file_row(report, "n1.log").status == "partly read"
