@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from tests.preflight_world import (
+from preflight_world import (
     CR,
     HOUR,
     KIND,
@@ -39,8 +39,8 @@ from tests.preflight_world import (
     subnet,
     verdict,
 )
-from tests.spec_examples import BASE, job
-from tests.storage_world import SYSTEM
+from spec_examples import BASE, job
+from storage_world import SYSTEM
 
 from gpuvet.checks.preflight.view import JobFile, View
 from gpuvet.model.bootstrap import ServiceEvent, ServiceRecord

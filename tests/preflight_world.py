@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.storage_world import SYSTEM, flat, series
+from storage_world import SYSTEM, flat, series
 
 from gpuvet.calculators.fsx_link import Placement
 from gpuvet.calculators.storage_inputs import StorageInputs

@@ -9,8 +9,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from tests.preflight_examples import EXAMPLES, Example
-from tests.preflight_world import coverage, hyperpod, node
+from preflight_examples import EXAMPLES, Example
+from preflight_world import coverage, hyperpod, node
 
 from gpuvet.checks.preflight import CHECKS, P1, P2
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, evaluate

@@ -4,8 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.preflight_examples import EXAMPLES, Example
-from tests.preflight_world import ec2, hyperpod
+from preflight_examples import EXAMPLES, Example
+from preflight_world import ec2, hyperpod
 
 from gpuvet.checks.preflight import CHECKS
 from gpuvet.checks.preflight.outcome import evaluate
