@@ -10,7 +10,7 @@ from typing import Any
 from storage_world import SYSTEM, flat, series
 
 from gpuvet.calculators.fsx_link import Placement
-from gpuvet.calculators.storage_inputs import StorageInputs
+from gpuvet.calculators.storage_inputs import Seen, StorageInputs, of_the_job, seen_systems
 from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import Run, RunNode, View
 from gpuvet.model.capacity import (
@@ -450,6 +450,33 @@ RUN = Run(
 )
 
 
+_SEEN: dict[int, tuple[StorageInputs, tuple[Seen, ...]]] = {}
+
+
+def seen(inputs: StorageInputs) -> tuple[Seen, ...]:
+    """Return the file systems of the run, worked out once for each storage."""
+    if id(inputs) not in _SEEN:
+        _SEEN[id(inputs)] = (inputs, of_the_job(seen_systems(inputs)))
+    return _SEEN[id(inputs)][1]
+
+
+QUIET = storage(
+    system=SYSTEM.model_copy(update={"maintenance": WeeklyTime(weekday=2, hour=3, minute=0)})
+)
+
+
+BUSY = replace(QUIET, gpu=gpu_power(60.0))
+
+
+def changed(view: View, **changes: Any) -> View:  # noqa: ANN401 (fields of the value)
+    """Return a view with other fields; its file systems are those of its storage."""
+    new = replace(view, **changes)
+    if "storage" not in changes:
+        return new
+    inputs = new.storage
+    return replace(new, systems=seen(inputs) if inputs else ())
+
+
 def hyperpod(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
     """Return a HyperPod cluster on Slurm with a training plan, nothing wrong with it."""
     base = View(
@@ -478,11 +505,8 @@ def hyperpod(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
         limits=LIMITS,
         interface_quota=read(Quota(name="Network interfaces per Region", value=5000.0)),
         usage_quotas=read((Quota(name=f"ml.{KIND} for cluster usage", value=8.0),)),
-        storage=storage(
-            system=SYSTEM.model_copy(
-                update={"maintenance": WeeklyTime(weekday=2, hour=3, minute=0)}
-            )
-        ),
+        storage=QUIET,
+        systems=seen(QUIET),
         alarms=read((), "alarms"),
         rules=read((), "EventBridge rules"),
         schedules=read((schedule(),), "schedules"),
@@ -494,7 +518,7 @@ def hyperpod(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
         workspaces=read((Workspace(id="ws-1"),), "workspaces"),
         retention=read((GroupRetention(name=LOGS, days=None),), "retention"),
     )
-    return replace(base, **changes)
+    return changed(base, **changes)
 
 
 def ec2(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
@@ -525,7 +549,8 @@ def ec2(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
         plans=read((), "training plans"),
         attached=attached(),
         usage_quotas=absent("quotas"),
-        storage=replace(hyperpod().storage or storage(), gpu=gpu_power(60.0)),
+        storage=BUSY,
+        systems=seen(BUSY),
         alarms=read((alarm(),), "alarms"),
         rules=read(
             (AlertRule(name="ends", hears=(WarningKind.EXPIRATION,), is_enabled=True, targets=1),)
@@ -533,7 +558,7 @@ def ec2(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
         manager_alive=True,
         instance_health=read(tuple(InstanceHealth(id=n) for n in NODES), "status checks"),
     )
-    return replace(base, **changes)
+    return changed(base, **changes)
 
 
 def eks(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
@@ -542,4 +567,4 @@ def eks(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
         Addon(name="amazon-sagemaker-hyperpod-training-operator", status="ACTIVE", version="v1.2"),
     )
     base = hyperpod(orchestrator=Orchestrator.HYPERPOD_EKS, addons=read(own, "add-ons"))
-    return replace(base, **changes)
+    return changed(base, **changes)

@@ -22,7 +22,7 @@ from gpuvet.aws.support_reads import read_key, read_place, read_retention, read_
 from gpuvet.calculators.capacity_evidence import CapacityEvidence
 from gpuvet.calculators.poisson import History
 from gpuvet.calculators.run_capacity import extension_hours
-from gpuvet.calculators.storage_inputs import StorageInputs
+from gpuvet.calculators.storage_inputs import StorageInputs, of_the_job, seen_systems
 from gpuvet.case import Case
 from gpuvet.checks.preflight.holdings import holdings
 from gpuvet.checks.preflight.p01_capacity_end import LEAST_MARGIN
@@ -191,6 +191,7 @@ def _base(
         endpoints=as_reading(capacity.endpoints),
         rules=as_reading(capacity.rules),
         storage=storage,
+        systems=of_the_job(seen_systems(storage)),
         job=asked.job,
         scripts=asked.scripts,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from preflight_examples import EXAMPLES, Example
-from preflight_world import coverage, hyperpod, node
+from preflight_world import changed, coverage, hyperpod, node
 
 from gpuvet.checks.preflight import CHECKS, P1, P2
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, evaluate
@@ -116,12 +116,12 @@ def _storage(view: View) -> Iterator[tuple[str, View]]:
     )
     unlisted = denied.model_copy(update={"service": "cloudwatch", "operation": "ListMetrics"})
     none = denied.model_copy(update={"status": Status.OK_EMPTY, "reason": None, "value": ()})
-    yield "file systems refused", replace(view, storage=replace(view.storage, systems=denied))
-    yield "file systems emptied", replace(view, storage=replace(view.storage, systems=none))
-    yield "FSx metrics lost", replace(view, storage=replace(view.storage, series=()))
+    yield "file systems refused", changed(view, storage=replace(view.storage, systems=denied))
+    yield "file systems emptied", changed(view, storage=replace(view.storage, systems=none))
+    yield "FSx metrics lost", changed(view, storage=replace(view.storage, series=()))
     yield (
         "GPU metrics lost",
-        replace(view, storage=replace(view.storage, gpu=(), gpu_listed=unlisted)),
+        changed(view, storage=replace(view.storage, gpu=(), gpu_listed=unlisted)),
     )
 
 

@@ -12,7 +12,6 @@ from gpuvet.calculators.run_capacity import (
 )
 from gpuvet.checks.preflight.holdings import holdings
 from gpuvet.checks.preflight.p01_capacity_end import ENDED
-from gpuvet.checks.preflight.p08_storage import systems
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import Reservation, TrainingPlan
@@ -90,7 +89,7 @@ def _zone_notes(view: View, one: Stretch) -> Iterator[str]:
     if one.zone is None or (one.end is not None and one.end <= view.now):
         return
     known = {s.id: s.zone for s in rows(view.subnets)}
-    for seen in systems(view):
+    for seen in view.systems:
         zones = {known[name] for name in seen.system.subnets if known.get(name)}
         if zones and one.zone not in zones:
             yield (

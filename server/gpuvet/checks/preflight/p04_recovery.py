@@ -9,7 +9,7 @@ from gpuvet.model.bootstrap import ServiceEvent
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import Orchestrator
 
-_SLURM = "does srun use --auto-resume=1 (on srun, not sbatch)?"
+_SLURM = "is the job started with srun --auto-resume=1 (on srun, not sbatch)?"
 _EKS = "does the job restart by itself (training operator, or Kubeflow's retry policy)?"
 _REQUEUE = "is the job submitted with sbatch --requeue?"
 

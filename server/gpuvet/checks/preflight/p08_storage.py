@@ -8,7 +8,7 @@ from gpuvet.calculators.episodes import Load
 from gpuvet.calculators.fsx_load import family_words
 from gpuvet.calculators.fsx_maintenance import maintenance_windows
 from gpuvet.calculators.fsx_space import FULL_PERCENT, spaces
-from gpuvet.calculators.storage_inputs import Seen, of_the_job, seen_systems
+from gpuvet.calculators.storage_inputs import Seen
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, stamp
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
@@ -19,7 +19,7 @@ _RUNNING = frozenset({"PENDING", "IN_PROGRESS", "UPDATED_OPTIMIZING"})
 
 def storage(view: View) -> Iterator[Part]:
     """Judge each file system of the run: state, load, space, actions, maintenance."""
-    found = systems(view)
+    found = view.systems
     if not found:
         yield no_system(view)
     for seen in found:
@@ -30,11 +30,6 @@ def storage(view: View) -> Iterator[Part]:
         yield from maintenance(view, seen)
     if found and view.storage is not None and not view.storage.systems.status.is_complete:
         yield _unread(view.storage.systems)
-
-
-def systems(view: View) -> tuple[Seen, ...]:
-    """Return the file systems of the run: those tied to it, else near its nodes, else all."""
-    return () if view.storage is None else of_the_job(seen_systems(view.storage))
 
 
 def no_system(view: View) -> Part:

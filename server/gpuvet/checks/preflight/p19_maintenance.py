@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, stamp, unread
-from gpuvet.checks.preflight.p08_storage import maintenance, no_system, systems
+from gpuvet.checks.preflight.p08_storage import maintenance, no_system
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import InstanceHealth
@@ -17,7 +17,7 @@ _OVER = "[completed]"
 
 def scheduled(view: View) -> Iterator[Part]:
     """Collect everything with a date: file systems, instances, patches, AWS Health."""
-    found = systems(view)
+    found = view.systems
     if not found or view.storage is None or not view.storage.systems.status.is_complete:
         yield no_system(view)
     for seen in found:
@@ -103,7 +103,7 @@ def _patch(view: View, group: GroupState) -> Iterator[Part]:
 def _health(view: View) -> Iterator[Part]:
     if view.health_events.was_refused:
         yield unread(view.health_events, "AWS Health")
-    ids = {n.node for n in view.nodes} | {seen.system.id for seen in systems(view)}
+    ids = {n.node for n in view.nodes} | {seen.system.id for seen in view.systems}
     for one in rows(view.health_events):
         is_ahead = one.status == "upcoming" or (one.start is not None and one.start > view.now)
         in_run = one.start is None or one.start < view.run.end

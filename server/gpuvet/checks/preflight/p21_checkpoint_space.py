@@ -6,7 +6,7 @@ from datetime import timedelta
 from gpuvet.calculators.fsx_space import spaces
 from gpuvet.calculators.storage_inputs import Seen
 from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck
-from gpuvet.checks.preflight.p08_storage import no_system, systems
+from gpuvet.checks.preflight.p08_storage import no_system
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 
@@ -26,7 +26,7 @@ def checkpoint_space(view: View) -> Iterator[Part]:
             closes_with="say how large one checkpoint is (--checkpoint-gib)",
         )
         return
-    found = systems(view)
+    found = view.systems
     if not found:
         yield no_system(view)
     for seen in found:

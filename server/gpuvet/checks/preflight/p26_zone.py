@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpuvet.checks.preflight.holdings import Holding, holdings
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, unread
-from gpuvet.checks.preflight.p08_storage import no_system, systems
+from gpuvet.checks.preflight.p08_storage import no_system
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import Subnet
@@ -85,9 +85,9 @@ def _zones_of(one: Holding) -> set[str]:
 
 
 def _storage(view: View, known: dict[str, Subnet]) -> Iterator[Part]:
-    if not systems(view) or view.storage is None or not view.storage.systems.status.is_complete:
+    if not view.systems or view.storage is None or not view.storage.systems.status.is_complete:
         yield no_system(view)
-    for seen in systems(view):
+    for seen in view.systems:
         theirs = {known[name].zone for name in seen.system.subnets if name in known}
         wanted = {z for one in holdings(view) if one.is_reserved for z in _zones_of(one)}
         if wanted and not theirs - {None}:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, unread
-from gpuvet.checks.preflight.p08_storage import no_system, systems
+from gpuvet.checks.preflight.p08_storage import no_system
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 
@@ -27,7 +27,7 @@ def keys(view: View) -> Iterator[Part]:
             why = f"key {one.value.key} is {one.value.state}"
             yield Part(CheckStatus.PASS, one.value.key, why, evidence=one.refs)
     if not view.keys:
-        if not systems(view):
+        if not view.systems:
             yield no_system(view)
         else:
             why = "no customer key was named by the file systems that were read"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from gpuvet.calculators.poisson import History
-from gpuvet.calculators.storage_inputs import StorageInputs
+from gpuvet.calculators.storage_inputs import Seen, StorageInputs
 from gpuvet.catalog.instance_types import InstanceType, instance_type
 from gpuvet.checks.preflight.reading import Reading
 from gpuvet.model.bootstrap import ServiceRecord
@@ -168,6 +168,7 @@ class View:
     interface_quota: Reading[Quota] = field(default_factory=lambda: _no("the interface quota"))
     usage_quotas: Reading[tuple[Quota, ...]] = field(default_factory=lambda: _no("quotas by name"))
     storage: StorageInputs | None = None
+    systems: tuple[Seen, ...] = ()  # those of the run, read from `storage` once
     alarms: Reading[tuple[Alarm, ...]] = field(default_factory=lambda: _no("alarms"))
     rules: Reading[tuple[AlertRule, ...]] = field(default_factory=lambda: _no("EventBridge rules"))
     schedules: Reading[tuple[Schedule, ...]] = field(default_factory=lambda: _no("schedules"))
