@@ -1,7 +1,7 @@
 """One run for every outcome of every preflight check, each way of not knowing among them."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from preflight_world import (
     CR,
@@ -42,6 +42,7 @@ from preflight_world import (
 from spec_examples import BASE, job
 from storage_world import SYSTEM
 
+from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import JobFile, View
 from gpuvet.model.bootstrap import ServiceEvent, ServiceRecord
 from gpuvet.model.capacity import (
@@ -133,7 +134,12 @@ def in_block(end: float | None = 400, **changes: object) -> View:
     return ec2(reservations=read((reservation(end, **changes),), "capacity reservations"))
 
 
-def offered(end: float, hours: int = 24, count: int = 3) -> dict[str, object]:
+def value_of(one: Reading[Any]) -> Any:  # noqa: ANN401 (whatever was read)
+    assert one.value is not None
+    return one.value
+
+
+def offered(end: float, hours: int = 24, count: int = 3) -> dict[str, Any]:
     offer = Offering(reservation=CR, hours=hours, end=at(end), instances=count)
     return {"offerings": {(CR, hours): read((offer,), "offers")}}
 
@@ -595,7 +601,7 @@ def attachment() -> tuple[Example, ...]:
             "P15",
             UNVERIFIED,
             "outbound was not returned",
-            hyperpod(groups=read((security().value[0].model_copy(update={"outbound": None}),))),
+            hyperpod(groups=read((value_of(security())[0].model_copy(update={"outbound": None}),))),
         ),
         Example("P15", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),
         Example("P15", UNVERIFIED, "unknown platform", ec2(orchestrator=Orchestrator.UNKNOWN)),
@@ -929,8 +935,8 @@ def beyond() -> tuple[Example, ...]:
             ec2(
                 instances=read(
                     (
-                        instances().value[0],
-                        instances().value[1].model_copy(update={"image": "ami-2"}),
+                        value_of(instances())[0],
+                        value_of(instances())[1].model_copy(update={"image": "ami-2"}),
                     )
                 )
             ),

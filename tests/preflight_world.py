@@ -390,7 +390,13 @@ def nccl(
     """Return the lines of one start of a job on the nodes."""
     lines: list[NcclLine] = []
     for place, name in enumerate(names):
-        shared = {"node": name, "stream": "job.log", "host": name, "pid": 1, "at": when}
+        shared: dict[str, Any] = {
+            "node": name,
+            "stream": "job.log",
+            "host": name,
+            "pid": 1,
+            "at": when,
+        }
         lines.append(
             NcclLine(
                 **shared,

@@ -7,7 +7,7 @@ from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.evidence import Envelope
 from gpuvet.model.readiness import Alarm, Schedule
-from gpuvet.model.untyped import objects_at, text_at
+from gpuvet.model.untyped import object_at, objects_at, text_at
 from gpuvet.parse.untrusted import clean
 
 
@@ -32,9 +32,7 @@ def _alarm(row: Row, evidence: str, *, is_composite: bool = False) -> Alarm | No
     below = [
         one
         for metric in objects_at(row, "Metrics")
-        for stat in (metric.get("MetricStat"),)
-        if isinstance(stat, dict)
-        for one in objects_at(stat.get("Metric"), "Dimensions")
+        for one in objects_at(object_at(object_at(metric, "MetricStat"), "Metric"), "Dimensions")
     ]
     pairs = ((text_at(d, "Name"), text_at(d, "Value")) for d in (*own, *below))
     return Alarm(

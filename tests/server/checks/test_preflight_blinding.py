@@ -12,8 +12,10 @@ import pytest
 from preflight_examples import EXAMPLES, Example
 from preflight_world import changed, coverage, hyperpod, node
 
-from gpuvet.checks.preflight import CHECKS, P1, P2
+from gpuvet.checks.preflight import CHECKS
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, evaluate
+from gpuvet.checks.preflight.p01_capacity_end import P1
+from gpuvet.checks.preflight.p02_extension import P2
 from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
@@ -37,7 +39,8 @@ def refused(one: Reading[Any]) -> Reading[Any]:
 
 
 def cut(one: Reading[Any]) -> Reading[Any]:
-    half = one.value[: len(one.value) // 2] if isinstance(one.value, tuple) else one.value
+    value: Any = one.value
+    half = value[: len(value) // 2] if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  (of any kind)
     return replace(one, status=Status.PARTIAL, value=half, reason="page_cap", closes_with="x")
 
 
@@ -49,9 +52,10 @@ def emptied(one: Reading[Any]) -> Reading[Any]:
 def blinded(view: View) -> Iterator[tuple[str, View]]:
     """Yield a view without each of its sources, each way of losing it."""
     for field in fields(View):
-        one = getattr(view, field.name)
-        if not isinstance(one, Reading) or not one.is_complete:
+        held: Any = getattr(view, field.name)
+        if not isinstance(held, Reading) or not held.is_complete:
             continue
+        one: Reading[Any] = held  # pyright: ignore[reportUnknownVariableType]  (of any kind)
         yield f"{field.name} refused", _with(view, field.name, refused(one))
         yield f"{field.name} cut short", _with(view, field.name, cut(one))
         if field.name not in EMPTY_IS_A_STATEMENT:
@@ -78,7 +82,8 @@ def blinded(view: View) -> Iterator[tuple[str, View]]:
 
 
 def _with(view: View, name: str, one: Reading[Any]) -> View:
-    changed = replace(view, **{name: one})
+    put: dict[str, Any] = {name: one}
+    changed = replace(view, **put)
     is_list_of_nodes = name == ("hyperpod_nodes" if view.is_hyperpod else "instances")
     if is_list_of_nodes:
         # The nodes of the view come from this listing.
@@ -95,9 +100,9 @@ def _lists(view: View) -> Iterator[tuple[str, View]]:
     for place, each in enumerate(view.places):
         kept = (*view.places[:place], refused(each), *view.places[place + 1 :])
         yield f"place {place} refused", replace(view, places=kept)
-    for place, each in enumerate(view.keys):
-        kept = (*view.keys[:place], refused(each), *view.keys[place + 1 :])
-        yield f"key {place} refused", replace(view, keys=kept)
+    for place, key_state in enumerate(view.keys):
+        keys = (*view.keys[:place], refused(key_state), *view.keys[place + 1 :])
+        yield f"key {place} refused", replace(view, keys=keys)
     for key, offer in view.offerings.items():
         yield (
             f"offers {key} refused",

@@ -52,7 +52,9 @@ def cut(document: Document, operation: tuple[str, str]) -> Document:
         reply = call.get("response")
         if (call["service"], call["operation"]) != operation or reply is None:
             continue
-        lists = {key: value for key, value in reply.items() if isinstance(value, list)}
+        lists: dict[str, Any] = {
+            key: value for key, value in reply.items() if isinstance(value, list)
+        }
         if lists:
             reply.update({key: value[: len(value) // 2] for key, value in lists.items()})
             reply["NextToken"] = "more"

@@ -91,11 +91,12 @@ _BAD = {
 def _host(view: View, host: HostTransport, when: str) -> Iterator[Part]:
     name = host.node or host.host
     refs = host.evidence[:2]
-    if host.transport in _BAD and not view.is_single_node and not _has_no_efa(view):
+    bad = _BAD.get(host.transport) if host.transport is not None else None
+    if bad is not None and not view.is_single_node and not _has_no_efa(view):
         yield Part(
             CheckStatus.FAIL,
             name,
-            f"{name}{when}: {_BAD[host.transport]} ({host.said})",
+            f"{name}{when}: {bad} ({host.said})",
             action="mend EFA (P7), then read the transport lines of a short run again",
             evidence=refs,
         )

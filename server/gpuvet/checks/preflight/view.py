@@ -113,7 +113,7 @@ class JobFile:
     text: str = ""
 
 
-def _no(what: str) -> Reading[T]:
+def _no(what: str) -> Reading[Any]:
     return Reading(what)
 
 
