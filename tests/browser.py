@@ -10,9 +10,10 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,18 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+# Puts the pipe's ends where the browser looks for them, then becomes the browser.
+_ENDS = (
+    "import os, sys; i, o = int(sys.argv[1]), int(sys.argv[2]); os.dup2(i, 103); os.dup2(o, 104); "
+    "os.dup2(103, 3); os.dup2(104, 4); os.execv(sys.argv[3], sys.argv[3:])"
+)
 _PATIENCE = 60.0  # seconds for one answer on a busy machine
 
 
 def chromium() -> str | None:
-    """Return the browser's path, or None where there is none."""
+    """Return the browser's path, or None where there is none or no pipe to drive it by."""
+    if os.name != "posix":
+        return None
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
 
@@ -53,7 +61,7 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Log", "Performance"):
             self.call(f"{domain}.enable")
 
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
+    def call(self, method: str, **params: object) -> dict[str, Any]:
         """Return the answer of one command."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
@@ -62,17 +70,18 @@ class Browser:
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._write, data) :]
-        answer = self._until(lambda m: m.get("id") == self._number)
+        answer = self._until(id=self._number)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']}")
         result: dict[str, Any] = answer.get("result", {})
         return result
 
-    def _until(self, wanted: Any) -> dict[str, Any]:
+    def _until(self, **wanted: object) -> dict[str, Any]:
+        """Return the first message that has these members; keep the events before it."""
         end = time.monotonic() + _PATIENCE
         while True:
             message = self._message(end)
-            if wanted(message):
+            if all(message.get(key) == value for key, value in wanted.items()):
                 return message
             if "method" in message:
                 self.events.append(message)
@@ -90,14 +99,14 @@ class Browser:
         message: dict[str, Any] = json.loads(head)
         return message
 
-    def open(self, path: Path) -> None:
+    def visit(self, path: Path) -> None:
         """Open a file and wait until it has loaded and been painted twice."""
         self.events.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
-        self._until(lambda m: m.get("method") == "Page.loadEventFired")
+        self._until(method="Page.loadEventFired")
         self.evaluate("new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))")
 
-    def evaluate(self, script: str) -> Any:
+    def evaluate(self, script: str) -> Any:  # noqa: ANN401 (whatever JSON the page gives)
         """Return the value of an expression in the page; promises are awaited."""
         answer = self.call(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
@@ -145,7 +154,7 @@ class Browser:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
+def browser() -> Generator[Browser]:
     """Start a browser with a profile of its own and end it."""
     path = chromium()
     if path is None:
@@ -153,16 +162,10 @@ def browser() -> Iterator[Browser]:
     into, ours = os.pipe()
     theirs, out = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-
-        def ends() -> None:
-            high_in, high_out = os.dup(into), os.dup(out)
-            os.dup2(high_in, 3)
-            os.dup2(high_out, 4)
-
+        start = (sys.executable, "-c", _ENDS, str(into), str(out))
         process = subprocess.Popen(
-            [path, *FLAGS, f"--user-data-dir={profile}"],
-            pass_fds=(3, 4, into, out),
-            preexec_fn=ends,
+            [*start, path, *FLAGS, f"--user-data-dir={profile}"],
+            pass_fds=(into, out),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

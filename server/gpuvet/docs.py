@@ -15,6 +15,7 @@ from gpuvet.checks.preflight_pages import preflight_checks_page
 from gpuvet.checks.spec_pages import spec_checks_page
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
 from gpuvet.model.access import AccessReport
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 
@@ -51,6 +52,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("schemas/preflight.json", schema(PreflightReport)),
     PageMaker("schemas/access.json", schema(AccessReport)),
     PageMaker("iam-policy.json", policy_text),
+    PageMaker("schemas/audit.json", schema(AuditReport)),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 

@@ -331,6 +331,26 @@ def test_aws_health_is_asked_in_the_region_of_its_partition() -> None:
         assert clients.regions == [wanted]
 
 
+def test_a_service_that_is_down_is_asked_once_each_time_after_it_was_given_up() -> None:
+    clients = Scripted({"cloudtrail:LookupEvents": [refusal("InternalFailure", status=500)]})
+    opened = door(clients)
+    answers = [opened.read("cloudtrail:LookupEvents", {"EventCategory": n}) for n in "abc"]
+    assert {answer.reason for answer in answers} == {Reason.UNREACHABLE}
+    assert clients.count("cloudtrail:LookupEvents") == 2 + 1 + 1
+    assert closes_with(answers[0]).endswith("the service failed by itself (InternalFailure)")
+
+
+def test_a_service_without_a_way_to_it_is_not_asked_again_in_that_region() -> None:
+    lost = exceptions.ConnectTimeoutError(endpoint_url=URL)
+    clients = Scripted({"events:ListRules": [lost], "events:ListTargetsByRule": [lost]})
+    opened = door(clients)
+    opened.read("events:ListRules", {})
+    later = opened.read("events:ListTargetsByRule", {"Rule": "x"})
+    assert (later.status, later.reason) == (Status.UNVERIFIED, Reason.TIMED_OUT)
+    assert "did not answer before" in later.notes[0]
+    assert clients.count("events:ListTargetsByRule") == 0
+
+
 # Budget
 
 
@@ -423,7 +443,7 @@ def test_a_query_the_deadline_overtakes_is_stopped_and_not_checked() -> None:
 def test_a_full_quota_of_queries_is_waited_out() -> None:
     time = StillTime()
     full = refusal("LimitExceededException")
-    clients = Scripted({"logs:StartQuery": [full] * 14 + [{"queryId": "q"}]})
+    clients = Scripted({"logs:StartQuery": [full] * 12 + [{"queryId": "q"}]})
     answer = door(clients, time).read("logs:StartQuery", {})
     assert answer.value == ({"queryId": "q"},)
     assert time.seconds < 120

@@ -2,45 +2,45 @@
 
 Run from the root of a checkout. Every benchmark interleaves its runs with those of its baseline
 and prints the median of each, its spread, and their ratio. Big inputs are made in a temporary
-folder and removed.
+folder and removed. `tests.benchmarks.monitors` and `tests.benchmarks.evals_grade` have options of
+their own.
 """
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
 # The path is set only now.
-from benchmarks import cold, incident, lines, scan, serve, verdicts  # noqa: E402
+from benchmarks import audit, cold, incident, lines, scan, serve, verdicts  # noqa: E402
+
+NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit")
 
 
 def main() -> int:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument(
-        "name",
-        nargs="?",
-        choices=("scan", "lines", "cold", "serve", "incident", "verdicts", "all"),
-        default="all",
-    )
+    parser.add_argument("name", nargs="?", choices=(*NAMES, "all"), default="all")
     parser.add_argument("--gigabytes", type=float, default=0.25, help="size of the scanned log")
     parser.add_argument("--lines", type=int, default=200_000, help="candidate lines to parse")
+    parser.add_argument("--nodes", type=int, default=4_096, help="of the audited fleet")
+    parser.add_argument("--hours", type=int, default=168, help="audited")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    if options.name in {"scan", "all"}:
-        scan.run(gigabytes=options.gigabytes, runs=options.runs)
-    if options.name in {"lines", "all"}:
-        lines.run(count=options.lines, runs=options.runs)
-    if options.name in {"cold", "all"}:
-        cold.main([str(options.runs)])
-    if options.name in {"serve", "all"}:
-        serve.run(runs=options.runs)
-    if options.name in {"incident", "all"}:
-        incident.run(runs=options.runs)
-    if options.name in {"verdicts", "all"}:
-        verdicts.run(runs=options.runs)
+    actions: dict[str, Callable[[], object]] = {
+        "scan": lambda: scan.run(gigabytes=options.gigabytes, runs=options.runs),
+        "lines": lambda: lines.run(count=options.lines, runs=options.runs),
+        "cold": lambda: cold.main([str(options.runs)]),
+        "serve": lambda: serve.run(runs=options.runs),
+        "verdicts": lambda: verdicts.run(runs=options.runs),
+        "incident": lambda: incident.run(runs=options.runs),
+        "audit": lambda: audit.run(nodes=options.nodes, hours=options.hours, runs=options.runs),
+    }
+    for name in NAMES if options.name == "all" else (options.name,):
+        actions[name]()
     return 0
 
 

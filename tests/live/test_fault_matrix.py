@@ -16,13 +16,16 @@ from gpuvet.model.audit import AuditReport
 from gpuvet.model.cause import Label
 from gpuvet.model.coverage import CoverageStatus
 from gpuvet.model.evidence import Envelope, Reason, Status
+from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.modes.audit import audit_report
 from gpuvet.modes.incident import incident_report
+from gpuvet.modes.preflight import preflight_report
+from gpuvet.modes.preflight_run import RunWords
 from gpuvet.modes.verdict import verdict_report
 from gpuvet.modes.window import Asked
 
-Report = AuditReport | IncidentReport | VerdictReport
+Report = AuditReport | IncidentReport | PreflightReport | VerdictReport
 Mode = Callable[..., Report]
 
 
@@ -88,12 +91,31 @@ class Faulty:
         )
 
 
+class Ending(Faulty):
+    """An account of which nothing more can be asked after some reads."""
+
+    left = 0
+
+    def read(
+        self, operation: str, params: Mapping[str, Any], *, region: str | None = None
+    ) -> Envelope[tuple[Page, ...]]:
+        """See `AwsDoor.read`."""
+        self.left -= 1
+        self.operation = operation if self.left < 0 else ""
+        return super().read(operation, params, region=region)
+
+
+def _preflight(case: Case, _window: Asked, *, clock: datetime) -> PreflightReport:
+    return preflight_report(case, RunWords(hours=48.0), clock=clock)
+
+
 # One of each: HyperPod with Slurm and with EKS, ParallelCluster, EKS.
 KINDS = [path for path in SCENARIOS if path.stem[:3] in {"s02", "s03", "s06", "s08"}]
 MODES: dict[str, tuple[Mode, tuple[PolicyMode, ...]]] = {
     "verdict": (verdict_report, tuple(PolicyMode)),
     "incident": (incident_report, (PolicyMode.INCIDENT,)),
     "audit": (audit_report, (PolicyMode.AUDIT,)),
+    "preflight": (_preflight, (PolicyMode.PREFLIGHT,)),
 }
 
 
@@ -119,6 +141,17 @@ def measured(report: Report) -> Iterator[tuple[tuple[str, str | None, str | None
             yield (row.node, row.group, row.stream), row.hours_measured
 
 
+def better(report: PreflightReport, best: PreflightReport) -> list[str]:
+    """Return the checks that a fault turned into PASS or NOT_APPLICABLE."""
+    fine = {"PASS", "NOT_APPLICABLE"}
+    before = {check.id: check.status.value for check in best.checks}
+    return [
+        f"{check.id}: {before.get(check.id)} became {check.status.value}"
+        for check in report.checks
+        if check.status.value in fine and before.get(check.id) not in fine
+    ]
+
+
 @pytest.mark.parametrize("path", KINDS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("name", MODES)
 def test_whatever_fails_a_report_comes_and_names_it(name: str, path: Path) -> None:
@@ -141,6 +174,8 @@ def test_whatever_fails_a_report_comes_and_names_it(name: str, path: Path) -> No
                 unnamed.append(f"{operation} {word}: {named}")
             enlarged = {k: n for k, n in measured(report) if n > hours.get(k, 0)}
             assert enlarged == {}, (operation, word)
+            if isinstance(report, PreflightReport) and isinstance(best, PreflightReport):
+                assert better(report, best) == [], (operation, word)
             if isinstance(report, IncidentReport) and isinstance(best, IncidentReport):
                 proven = report.label is Label.PROVEN
                 assert not proven or best.label is Label.PROVEN, (operation, word)
@@ -154,17 +189,25 @@ def test_an_account_that_answers_nothing_at_all_still_gets_a_report(
     name: str, path: Path, fault: Fault
 ) -> None:
     scenario = document(path)
-
-    class Nothing(Faulty):
-        def read(
-            self, operation: str, params: Mapping[str, Any], *, region: str | None = None
-        ) -> Envelope[tuple[Page, ...]]:
-            self.operation = operation
-            return super().read(operation, params, region=region)
-
-    report = run(MODES[name][0], scenario, Nothing(door(scenario)), "", fault)
+    aws = Ending(door(scenario))
+    aws.fault = fault
+    report = report_of(MODES[name][0], as_live(scenario, aws), asked(scenario), now(scenario))
     assert {row.reason for row in report.not_seen} >= {fault.shown}
     assert not [n for n in report.nodes if n.verdict.value in {"LEAVE ALONE", "MONITOR"}]
+
+
+@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
+@pytest.mark.parametrize("name", MODES)
+def test_wherever_a_budget_ends_a_report_comes_and_says_so(name: str, path: Path) -> None:
+    scenario = document(path)
+    for reads in range(200):
+        aws = Ending(door(scenario))
+        aws.left, aws.fault = reads, FAULTS["budget"]
+        report = report_of(MODES[name][0], as_live(scenario, aws), asked(scenario), now(scenario))
+        if aws.left >= 0:
+            return  # the whole question was asked
+        assert "budget" in {row.reason for row in report.not_seen}
+    pytest.fail("a question of a few nodes takes more than 200 reads")
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)

@@ -15,6 +15,7 @@ CANDIDATES = (
     r"NVRM|Xid|fallen off the bus|[Ff]abric ?[Mm]anager|infoROM|GPU reset"
     r"|Linux version|Command line:|Power key|SIGTERM|[Ss]hutdown|[Rr]eboot|Power-?[Oo]ff"
     r"|HealthMonitoringAgent|NPD caught|FaultyInstance|DCGM"
+    r"|Kernel panic|Hardware Error|Uncorrect|EDAC MC|controller is down|soft lockup"
 )
 _KERNEL = "/kernel:/"
 _JOURNAL = '_TRANSPORT = "kernel" or transport = "kernel" or SYSLOG_IDENTIFIER = "kernel"'

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpuvet.calculators.events import Occurrence
-from gpuvet.calculators.finding import NodeView, class_of, row_of
+from gpuvet.calculators.finding import NodeView, class_of
 from gpuvet.calculators.outliers import outliers
 from gpuvet.model.audit import FaultRow, NodeSight, OutlierRow
 from gpuvet.model.evidence import Window
@@ -64,15 +64,6 @@ def _order(row: FaultRow) -> tuple[object, ...]:
     strength = _STRONG.index(row.verdict) if row.verdict in _STRONG else len(_STRONG)
     hard = row.fault_class is not FaultClass.HARDWARE
     return (row.consequence, strength, hard, not row.recurs, row.node, row.pci or "", row.code)
-
-
-def fault_words(row: FaultRow) -> str:
-    """Return a fault as one phrase: code, name, events, boots."""
-    known = row_of(row.code)
-    name = f" {known.mnemonic}" if known is not None and known.mnemonic else ""
-    events = f"{row.events} events" if row.events > 1 else "1 event"
-    again = f" over {row.boots} boots of the same hardware" if row.recurs else ""
-    return f"Xid {row.code}{name}: {events}{again}"
 
 
 def outlier_rows(nodes: Sequence[NodeSight], faults: Sequence[FaultRow]) -> tuple[OutlierRow, ...]:

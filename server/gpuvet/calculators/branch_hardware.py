@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from gpuvet.calculators.rules_hardware import RULE as HARDWARE_RULE
 from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.cause import Branch, BranchEvidence, Failure, Signal, Symptom
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NotSeen
@@ -11,6 +12,7 @@ from gpuvet.model.verdict import FaultClass, Ground, NodeVerdict, Verdict
 
 _HARDWARE = frozenset({FaultClass.HARDWARE, FaultClass.SOFTWARE_LINK})
 _ACTING = frozenset({Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED})
+_NOT_CLEARED = frozenset({Verdict.UNVERIFIED, Verdict.MONITOR})
 _FAILED_STATUS = frozenset({"Failure", "Failed"})
 _GSP_RULE = "§8"
 
@@ -60,8 +62,10 @@ def _signals(node: NodeEvidence, verdict: NodeVerdict, failure: Failure) -> Iter
     acts = verdict.verdict in _ACTING and verdict.fault_class in _HARDWARE
     driver = verdict.verdict in _ACTING and verdict.fault_class is FaultClass.DRIVER_CONFIG
     ground = verdict.cause or next(iter(verdict.grounds), None)
-    if (acts or driver) and ground is not None:
-        yield _signal(node, verdict, ground, failure, hypothesis_only=driver)
+    # Without an Xid the line proves that something failed, not that a GPU did.
+    unnamed = _rule(verdict) == HARDWARE_RULE and verdict.verdict in _NOT_CLEARED
+    if (acts or driver or unnamed) and ground is not None:
+        yield _signal(node, verdict, ground, failure, hypothesis_only=driver or unnamed)
     if node.facts.status in _FAILED_STATUS:
         yield Signal(
             branch=Branch.HARDWARE,
@@ -72,6 +76,10 @@ def _signals(node: NodeEvidence, verdict: NodeVerdict, failure: Failure) -> Iter
             hypothesis_only=True,
             confirming="the failed node's own log or health record",
         )
+
+
+def _rule(verdict: NodeVerdict) -> str | None:
+    return verdict.decided_by.rule if verdict.decided_by is not None else None
 
 
 def _signal(

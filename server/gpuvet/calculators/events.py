@@ -12,6 +12,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gpuvet.calculators.boots import SAME_BOOT_US, NodeClock, microseconds, moment, node_clock
+from gpuvet.calculators.copies import (
+    AGENTS,
+    Key,
+    Placed,
+    is_copy,
+    join_over_boots,
+    join_without_pci,
+    may_be_copies,
+)
 from gpuvet.model.cluster import NodeEvidence
 from gpuvet.model.events import (
     Boundary,
@@ -27,8 +36,6 @@ from gpuvet.parse.node_lines import condition_xid
 _US = 1_000_000
 
 # xid_rules §3.2 and §3.3; ours unless a source is named there.
-COPY_US = 2 * _US
-AGENT_COPY_US = 120 * _US
 BURST_GAP_US = 180 * _US
 SKEW_US = 5 * _US
 GPU_LOST_US = 300 * _US
@@ -39,7 +46,6 @@ DOUBLE_BIT = 48
 ACCELERATOR_CONDITION = "AcceleratedHardwareReady"  # EKS node monitoring agent
 _ECC_DETAIL = frozenset({171, 172})
 _NAMES_ANOTHER = _ECC_DETAIL | {45}
-_AGENTS = frozenset({Source.HMA, Source.DCGM, Source.EKS_CONDITION, Source.DEVICE_PLUGIN})
 
 
 class Occurrence(NamedTuple):
@@ -137,6 +143,7 @@ def prepare_events(node: NodeEvidence) -> NodeEvents:
         *records.identities,
         *records.hma,
         *records.shutdowns,
+        *records.hardware,
     ]
     boundaries = (*records.boundaries, *_restarts(node, dated))
     identities = (*records.identities, *_identities_read(node))
@@ -239,23 +246,19 @@ def _changed_gpus(clock: NodeClock) -> set[str]:
     }
 
 
-_Placed = tuple[int, int, XidEvent]  # boot, position, event
-_Key = tuple[int, str | None, int]  # code, PCI id, boot
-
-
 def _fold(
     events: Sequence[XidEvent], clock: NodeClock, pci_by_uuid: Mapping[str, str]
 ) -> tuple[list[Occurrence], set[str]]:
-    buckets: dict[_Key, list[_Placed]] = defaultdict(list)
+    buckets: dict[Key, list[Placed]] = defaultdict(list)
     for event in events:
         boot, position = clock.place(event)
         code = LOST if event.source is Source.GPU_LOST else event.code
         pci = event.pci or (pci_by_uuid.get(event.uuid) if event.uuid else None)
         buckets[code, pci, boot].append((boot, position, event))
     contradictions: set[str] = set()
-    _join_without_pci(buckets)
+    join_without_pci(buckets)
     if clock.starts:
-        _join_over_boots(buckets)
+        join_over_boots(buckets)
     found: list[Occurrence] = []
     for (code, pci, boot), placed in buckets.items():
         if len(placed) == 1:
@@ -270,78 +273,7 @@ def _fold(
     return found, contradictions
 
 
-def _join_without_pci(buckets: dict[_Key, list[_Placed]]) -> None:
-    """Let records without a PCI id join the same code on the GPU nearest in time."""
-    for key in [k for k in buckets if k[1] is None]:
-        code = key[0]
-        hosts = [
-            (position, other)
-            for other, placed in buckets.items()
-            if other[0] == code and other[1] is not None
-            for _, position, _ in placed
-        ]
-        left: list[_Placed] = []
-        for item in buckets[key]:
-            host = _host(item, hosts)
-            if host is None:
-                left.append(item)
-            else:
-                buckets[host].append((host[2], item[1], item[2]))
-        if left:
-            buckets[key] = left
-        else:
-            del buckets[key]
-
-
-def _host(item: _Placed, hosts: Sequence[tuple[int, _Key]]) -> _Key | None:
-    """Return where a record without a PCI id belongs; one without a time fits any."""
-    event = item[2]
-    if event.at is None and event.uptime_us is None:
-        return max(hosts, key=lambda h: (h[1][2], h[0], h[1][1] or ""))[1] if hosts else None
-    reach = AGENT_COPY_US if event.source in _AGENTS else COPY_US
-    near = [(abs(p - item[1]), key[2] != item[0], key) for p, key in hosts]
-    near = [n for n in near if n[0] <= reach]
-    return min(near, key=lambda n: (n[0], n[1], n[2][1] or ""))[2] if near else None
-
-
-def _join_over_boots(buckets: dict[_Key, list[_Placed]]) -> None:
-    """Take back copies that a late stamp put on the wrong side of a boot (xid_rules §3.2)."""
-    for key in sorted(buckets, key=lambda k: (k[0], k[1] or "", k[2])):
-        code, pci, boot = key
-        for side in (boot - 1, boot + 1):
-            originals = buckets.get((code, pci, side))
-            if not originals:
-                continue
-            stray = [i for i in buckets[key] if _is_stray(i, originals, buckets[key])]
-            if not stray:
-                continue
-            originals += [(side, position, event) for _, position, event in stray]
-            kept = [i for i in buckets[key] if i not in stray]
-            if kept:
-                buckets[key] = kept
-            else:
-                del buckets[key]
-                break
-
-
-def _is_stray(item: _Placed, originals: Sequence[_Placed], own: Sequence[_Placed]) -> bool:
-    event = item[2]
-    if event.uptime_us is not None or event.boot is not None or event.source is Source.GPU_LOST:
-        return False
-    by_agent = event.source in _AGENTS
-    nearest = min((abs(p - item[1]) for _, p, e in own if e.source not in _AGENTS), default=None)
-    if by_agent and nearest is not None and nearest <= AGENT_COPY_US:
-        return False
-    return any(
-        abs(position - item[1]) <= AGENT_COPY_US
-        and (other.stream, other.group) != (event.stream, event.group)
-        and other.source not in _AGENTS
-        and (by_agent or (other.uptime_us is not None and _is_copy(event, other)))
-        for _, position, other in originals
-    )
-
-
-def _bursts(placed: Sequence[_Placed], gap_us: int) -> Iterator[Sequence[_Placed]]:
+def _bursts(placed: Sequence[Placed], gap_us: int) -> Iterator[Sequence[Placed]]:
     """Yield runs of ordered lines without a longer pause between them."""
     start = 0
     for index in range(1, len(placed)):
@@ -351,12 +283,12 @@ def _bursts(placed: Sequence[_Placed], gap_us: int) -> Iterator[Sequence[_Placed
     yield placed[start:]
 
 
-def _in_order(item: _Placed) -> tuple[int, int, str, str, str]:
+def _in_order(item: Placed) -> tuple[int, int, str, str, str]:
     event = item[2]
     return (item[1], event.line, event.stream, event.group or "", event.text)
 
 
-def _single(code: int, pci: str | None, placed: _Placed, clock: NodeClock) -> Occurrence:
+def _single(code: int, pci: str | None, placed: Placed, clock: NodeClock) -> Occurrence:
     boot, at_us, event = placed
     epoch, has_wall = clock.epoch_of(pci, boot, at_us), clock.has_wall(event, boot)
     return Occurrence(code, pci, boot, epoch, at_us, at_us, event, (), False, has_wall)
@@ -366,7 +298,7 @@ def _folded(
     code: int,
     pci: str | None,
     boot: int,
-    burst: Sequence[_Placed],
+    burst: Sequence[Placed],
     clock: NodeClock,
     contradictions: set[str],
 ) -> Occurrence:
@@ -384,16 +316,16 @@ def _folded(
     )
 
 
-def _place(code: int, burst: Sequence[_Placed], contradictions: set[str]) -> _Placed:
+def _place(code: int, burst: Sequence[Placed], contradictions: set[str]) -> Placed:
     """Return the line that gives the burst its place, and note copies that disagree on it."""
     trusted = [p for p in burst if p[2].time_quality is not TimeQuality.INGEST_ONLY]
     first = (trusted or burst)[0]
-    copies = [p for p in burst if _is_copy(first[2], p[2]) and _may_be_copies(first, p)]
+    copies = [p for p in burst if is_copy(first[2], p[2]) and may_be_copies(first, p)]
     if not copies:
         return first
     # Of the copies, the kernel's own line is quoted; one with uptime gives the place.
     best = min([first, *copies], key=_trust)
-    told = [p for p in (first, *copies) if p[2].source not in _AGENTS]
+    told = [p for p in (first, *copies) if p[2].source not in AGENTS]
     skew = max((abs(p[1] - best[1]) for p in told), default=0)
     if skew > SKEW_US:
         contradictions.add(
@@ -403,26 +335,9 @@ def _place(code: int, burst: Sequence[_Placed], contradictions: set[str]) -> _Pl
     return best
 
 
-def _may_be_copies(one: _Placed, other: _Placed) -> bool:
-    """Say whether two places are near enough; a clock without uptime may be off (§3.2)."""
-    apart = abs(one[1] - other[1])
-    by_agent = one[2].source in _AGENTS or other[2].source in _AGENTS
-    no_uptime = (one[2].uptime_us is None) != (other[2].uptime_us is None)
-    return apart <= (AGENT_COPY_US if by_agent or no_uptime else COPY_US)
-
-
-def _trust(item: _Placed) -> tuple[bool, bool, int, int]:
+def _trust(item: Placed) -> tuple[bool, bool, int, int]:
     event = item[2]
     return (event.uptime_us is None, event.source is not Source.KERNEL, item[1], event.line)
-
-
-def _is_copy(one: XidEvent, other: XidEvent) -> bool:
-    """Say whether two lines name the same stream-independent thing, told by two streams."""
-    if one.stream == other.stream and one.group == other.group:
-        return False
-    same_pid = one.pid is None or other.pid is None or one.pid == other.pid
-    same_text = not one.text or not other.text or one.text.strip() == other.text.strip()
-    return same_pid and same_text
 
 
 def _inferred(found: Sequence[Occurrence]) -> list[Occurrence]:

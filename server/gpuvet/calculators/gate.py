@@ -147,6 +147,8 @@ def holes_note(view: NodeView) -> str:
     if coverage.whole_window_unknown:
         return "coverage unverified: no hour of the window may be claimed"
     empty = coverage.empty_hours
+    if not empty and any(source.live_hours for source in coverage.sources):
+        return "its log arrived, but no log of it was searched to its end for Xids"
     if not empty:
         return "no log source of this node could be seen"
     asked = len(coverage.live_hours) + len(empty)

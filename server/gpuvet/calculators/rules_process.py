@@ -15,8 +15,9 @@ from gpuvet.calculators.finding import (
 )
 from gpuvet.calculators.recurrence import RECURRENCE_DAYS, outcome
 from gpuvet.calculators.rules_repair import with_outcome
-from gpuvet.model.events import XidEvent
+from gpuvet.model.events import HardwareKind, XidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
+from gpuvet.parse.xid_line import pci_id
 from gpuvet.parse.xid_text import ShaderPlace, shader_place
 
 # xid_rules §6: two runs are two job ids, or two pids this far apart, inside a day.
@@ -183,6 +184,11 @@ def _has_pcie_errors(view: NodeView, occurrence: Occurrence) -> bool:
     return any(
         error.pci in {None, occurrence.pci} and view.clock.boot_of(error) == occurrence.boot
         for error in view.node.records.pcie
+    ) or any(
+        error.kind is HardwareKind.PCIE
+        and pci_id(error.device or "") == occurrence.pci
+        and view.clock.boot_of(error) == occurrence.boot
+        for error in view.node.records.hardware
     )
 
 

@@ -26,14 +26,24 @@ def staged_repair(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     pending = gpu is not None and Flag.YES in {gpu.channel_repair_pending, gpu.tpc_repair_pending}
     asks = any(repair(line.text).to_activate for line in occurrence.lines)
     first = Verdict.REBOOT if pending or asks else _STAGED[occurrence.code]
-    settled = outcome(view, occurrence, first, _then(occurrence.code))
+    settled = outcome(view, occurrence, first, Verdict.REPLACE, same=_same_part)
+    if not settled.companions:
+        settled = outcome(view, occurrence, first, _then(occurrence.code))
     quiet = settled.verdict is Verdict.REBOOT
     yield with_outcome(
         settled,
         occurrence,
         "staged repair",
-        open_check="how many spares are left: the same part again is a REPLACE, another a trend",
+        open_check="how many spares are left: repairs of one GPU keep coming",
         notes=("at a quiet moment: work may go on until then",) if quiet else (),
+    )
+
+
+def _same_part(earlier: Occurrence, later: Occurrence) -> bool:
+    """Say whether two repairs concern one TPC: its spare failed too (catalog, Xid 156)."""
+    places = [place for line in earlier.lines if (place := repair(line.text).place) is not None]
+    return same_gpu(earlier, later) and any(
+        repair(line.text).place in places for line in later.lines
     )
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from gpuvet.calculators.boots import node_clock
 from gpuvet.model.cause import EventKind, TimelineEvent
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NotSeen
-from gpuvet.model.events import Record, TimeQuality
+from gpuvet.model.events import HardwareError, Record, TimeQuality
 from gpuvet.model.evidence import Window
 
 # root_cause_branches §1.
@@ -85,6 +85,15 @@ def _driver(node: NodeEvidence) -> Iterator[TimelineEvent]:
         )
 
 
+def _firsts(errors: Sequence[HardwareError]) -> Iterator[HardwareError]:
+    """Yield the first dated line of each kind and device."""
+    seen: set[tuple[str, str | None]] = set()
+    for error in errors:
+        if error.at is not None and (error.kind, error.device) not in seen:
+            seen.add((error.kind, error.device))
+            yield error
+
+
 def _precision(record: Record) -> float:
     return 1.0 if record.time_quality is not TimeQuality.INGEST_ONLY else 60.0
 
@@ -101,6 +110,7 @@ def _others(node: NodeEvidence) -> Iterator[TimelineEvent]:
         for r in records.boundaries
         if r.line
     ]
+    rows += [(r, r.meaning, f"hardware {r.kind} {r.device}") for r in _firsts(records.hardware)]
     rows += [(r, "node going down", "shutdown") for r in records.shutdowns]
     rows += [
         (r, f"health agent: {r.condition or r.reason or 'detection'}", f"hma {r.condition}")

@@ -24,6 +24,7 @@ from gpuvet.calculators.gate import Gated, gate
 from gpuvet.calculators.gpu_count import count_contradictions
 from gpuvet.calculators.platform import platform_contradictions, platform_findings
 from gpuvet.calculators.rules import event_findings
+from gpuvet.calculators.rules_hardware import hardware_findings
 from gpuvet.calculators.rules_repair import foreign_codes
 from gpuvet.calculators.rules_switch import switch_findings, switch_notes
 from gpuvet.calculators.since import as_of_now
@@ -36,6 +37,7 @@ from gpuvet.model.verdict import Confidence, DecidedBy, FaultClass, Ground, Node
 MOST_GROUNDS = 12
 
 _AGENT = frozenset({Source.HMA, Source.DCGM})
+_COPIES = (Source.USER_SPACE.value,)
 
 
 def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
@@ -69,9 +71,10 @@ def view_node(node: NodeEvidence, incident: Incident) -> NodeView:
     events = prepare_events(node)
     occurrences = events.occurrences
     by_code: dict[int, list[Occurrence]] = defaultdict(list)
-    for occurrence in occurrences:
+    told = [o for o in occurrences if o.sources != _COPIES]
+    for occurrence in told:  # what only a program wrote explains nothing else
         by_code[occurrence.code].append(occurrence)
-    aside = put_aside(occurrences, by_code, node, events.clock)
+    aside = put_aside(told, by_code, node, events.clock)
     aside_ids = frozenset(id(occurrence) for occurrence, _ in aside)
     return NodeView(
         node=node,
@@ -104,6 +107,7 @@ def _findings(view: NodeView, shared: Shared) -> list[Finding]:
         *event_findings(view, shared),
         *switch_findings(view),
         *fact_findings(view),
+        *hardware_findings(view),
         *platform_findings(view),
     ]
 

@@ -13,10 +13,12 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, NamedTuple, Self
+from typing import IO, NamedTuple, Self, cast
 
-from gpuvet.case.content import LIMITS, Budget, Content, Limits, unpacked
+from gpuvet.case.content import LIMITS, Budget, Content, Limits, readable, unpacked
+from gpuvet.case.cut_zip import LOCAL_HEADER, local_members
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseForm
 from gpuvet.parse.untrusted import show
@@ -25,6 +27,12 @@ from gpuvet.parse.untrusted import show
 WITHHELD = "expected.json"
 # A field case keeps what may be read here, and its answer beside it.
 INPUTS = "inputs"
+# What of an archive is not there, under a name of its own among the files.
+REST = "(rest of the archive)"
+MISSING = "the archive ends early, and what files came after is not known"
+CUT_SHORT = "cut short: it has no end; copy it again"
+HEADER = "case.json"
+_FIRST_FILE = datetime(1990, 1, 1, tzinfo=UTC)
 _LONGEST_NAME = 1024
 # Names and attributes of a tar member may be stored as members of their own, read whole.
 _LONGEST_TAR_HEADER = 2**20
@@ -37,6 +45,7 @@ class CaseFile(NamedTuple):
     path: str  # inside the case, forward slashes
     content: Content | None  # None where it is not opened
     refused: str | None = None  # why it is not
+    is_loss: bool = False  # what was refused may hold any node's logs
 
 
 class Container:
@@ -69,12 +78,27 @@ class Container:
             copy = taken[file.path] = taken.get(file.path, 0) + 1
             yield file if copy == 1 else file._replace(path=f"{file.path} ({copy})")
 
+    def modified(self) -> datetime | None:
+        """Return when the newest file was last written: no line of a log is later.
+
+        None where that is no plausible time, as of files out of an archive without times.
+        """
+        paths = [self.path]
+        if self.form is CaseForm.FOLDER:
+            own = [path for path in _walk(self.path) if path.name != HEADER]
+            paths = [path for path in own if stat.S_ISREG(path.lstat().st_mode)]
+        newest = max((path.lstat().st_mtime for path in paths), default=0.0)
+        at = datetime.fromtimestamp(newest, UTC)
+        return at if at >= _FIRST_FILE else None
+
     def _files(self, budget: Budget) -> Iterator[CaseFile]:
         if self.form is CaseForm.FOLDER:
             return _folder(self.path, budget)
         if self.form is CaseForm.FILE:
             return _one_file(self.path, budget)
-        return _zip(self.path, budget) if zipfile.is_zipfile(self.path) else _tar(self.path, budget)
+        if zipfile.is_zipfile(self.path):
+            return _zip(self.path, budget)
+        return (_cut_zip if _is_cut_zip(self.path) else _tar)(self.path, budget)
 
 
 def _form(path: Path) -> CaseForm:
@@ -88,7 +112,7 @@ def _form(path: Path) -> CaseForm:
         msg = f"wanted a case at {path}: {found}; give a folder, an archive or a file"
         raise UnreadableCase(msg)
     try:
-        is_archive = zipfile.is_zipfile(path) or _is_tar(path)
+        is_archive = zipfile.is_zipfile(path) or _is_cut_zip(path) or _is_tar(path)
     except OSError as error:
         msg = f"{path} cannot be opened: {error.strerror or error}; check its permissions"
         raise UnreadableCase(msg) from error
@@ -141,7 +165,7 @@ def _opened(path: Path, shown: str, budget: Budget) -> Iterator[CaseFile]:
         yield CaseFile(shown, None, f"cannot be opened: {error.strerror or error}")
         return
     with raw:
-        yield CaseFile(shown, unpacked(raw, budget))
+        yield CaseFile(shown, readable(raw, budget))
 
 
 def _one_file(path: Path, budget: Budget) -> Iterator[CaseFile]:
@@ -169,7 +193,28 @@ def _zip(path: Path, budget: Budget) -> Iterator[CaseFile]:
                 yield CaseFile(name, None, f"cannot be unpacked: {error}")
                 continue
             with raw:
-                yield CaseFile(name, unpacked(raw, budget, member.compress_size))
+                yield CaseFile(name, readable(raw, budget, member.compress_size))
+
+
+def _is_cut_zip(path: Path) -> bool:
+    """Say whether a file begins like a zip; one that is whole was told before."""
+    with path.open("rb") as raw:
+        return raw.read(4) == LOCAL_HEADER
+
+
+def _cut_zip(path: Path, budget: Budget) -> Iterator[CaseFile]:
+    """Yield the members of a zip that lost its end, and with it the list of its members."""
+    with path.open("rb") as raw:
+        for member in local_members(raw):
+            name = _safe(member.name, path)
+            if member.data is None:
+                yield CaseFile(name, None, member.refused)
+            elif name.rpartition("/")[2] == WITHHELD:
+                yield CaseFile(name, None, "holds the expected answer; never opened")
+            elif not member.name.endswith("/"):
+                data = cast("IO[bytes]", member.data)
+                yield CaseFile(name, readable(data, budget, member.packed))
+        yield CaseFile(REST, None, f"{MISSING}; copy it again", is_loss=True)
 
 
 def _zip_refusal(member: zipfile.ZipInfo, name: str) -> str | None:
@@ -196,35 +241,81 @@ class _Member(tarfile.TarInfo):
         return member
 
 
+class _Forward:
+    """A stream that only goes forward, in the shape of the file that a tar is read from."""
+
+    def __init__(self, source: Content) -> None:
+        self._stream: IO[bytes] = io.BufferedReader(source, tarfile.RECORDSIZE)
+        self._place = 0
+        self.last = b""  # what was read last; an archive ends with blocks of zeros
+
+    def read(self, size: int) -> bytes:
+        self.last = self._stream.read(size)
+        self._place += len(self.last)
+        return self.last
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, place: int) -> int:
+        while self._place < place and self.read(min(place - self._place, tarfile.RECORDSIZE)):
+            pass
+        return self._place
+
+
+class _TarData(io.RawIOBase):
+    """The bytes of one member where the archive stands; fewer than its header says are a fault."""
+
+    def __init__(self, archive: _Forward, size: int) -> None:
+        super().__init__()
+        self._archive = archive
+        self._left = size
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._left == 0:
+            return b""
+        chunk = self._archive.read(self._left if size < 0 else min(size, self._left))
+        if not chunk:
+            raise EOFError
+        self._left -= len(chunk)
+        return chunk
+
+
 def _tar(path: Path, budget: Budget) -> Iterator[CaseFile]:
     with path.open("rb") as raw:
         whole = unpacked(raw, budget)
+        stream = _Forward(whole)
         seen = 0
         try:
-            stream: IO[bytes] = io.BufferedReader(whole, tarfile.RECORDSIZE)
-            with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as archive:
+            with tarfile.TarFile(fileobj=cast("IO[bytes]", stream), tarinfo=_Member) as archive:
                 for member in archive:
                     if not member.isdir():
                         seen += 1
-                        yield _tar_member(archive, member, path)
-        except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+                        yield _tar_member(stream, member, path)
+        except tarfile.HeaderError as error:  # ours, see _Member
             whole.problem = whole.problem or f"cut short: {error}"
+        except (tarfile.TarError, EOFError, OSError, ValueError):
+            whole.problem = whole.problem or CUT_SHORT
+        if stream.last != bytes(tarfile.BLOCKSIZE):
+            whole.problem = whole.problem or CUT_SHORT
         if whole.problem is not None:
             if not seen:
                 msg = f"{path} begins like a tar and cannot be read as one: {whole.problem}"
                 raise UnreadableCase(msg)
-            yield CaseFile("(rest of the archive)", None, whole.problem)
+            yield CaseFile(REST, None, f"{MISSING}; {whole.problem}", is_loss=True)
 
 
-def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> CaseFile:
+def _tar_member(archive: _Forward, member: tarfile.TarInfo, path: Path) -> CaseFile:
     name = _safe(member.name, path)
     if name.rpartition("/")[2] == WITHHELD:
         return CaseFile(name, None, "holds the expected answer; never opened")
-    raw = archive.extractfile(member) if member.isreg() else None
-    if raw is None:
+    if member.issparse():
+        return CaseFile(name, None, "stored with holes; pack it again without --sparse")
+    if not member.isreg():
         return CaseFile(name, None, "a link or device; not followed")
     # The archive's own content counts and limits the bytes already.
-    return CaseFile(name, unpacked(raw, Budget(LIMITS)))
+    data = cast("IO[bytes]", _TarData(archive, member.size))
+    return CaseFile(name, readable(data, Budget(LIMITS)))
 
 
 def _safe(name: str, archive: Path) -> str:

@@ -12,16 +12,12 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from gpuvet.case.encoding import AsUtf8, Source, read_some
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-
-class _Source(Protocol):
-    """Bytes to read; most sources can also read what they have at once (`read1`)."""
-
-    def read(self, size: int = ..., /) -> bytes: ...
 
 
 class Limits(NamedTuple):
@@ -61,21 +57,31 @@ class Budget:
 
 
 class Counted(io.RawIOBase):
-    """A stream that counts what is read from it; small enough to sit below a decompressor."""
+    """A stream that counts what is read from it; small enough to sit below a decompressor.
+
+    A broken source ends here and `problem` says why: a buffer above would lose what it had read.
+    """
 
     def __init__(self, source: IO[bytes]) -> None:
         super().__init__()
         self._source = source
         self.size = 0
+        self.problem: str | None = None
 
     def readable(self) -> bool:
         """Say that this can be read."""
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill a buffer from the source."""
+        """Fill a buffer from the source; 0 at the end, which `problem` may explain."""
         view = memoryview(buffer).cast("B")
-        chunk = _read_some(self._source, len(view))
+        if self.problem is not None:
+            return 0
+        try:
+            chunk = read_some(self._source, len(view))
+        except _BROKEN as error:
+            self.problem = _words(error)
+            return 0
         view[: len(chunk)] = chunk
         self.size += len(chunk)
         return len(chunk)
@@ -89,16 +95,20 @@ class Content(io.RawIOBase):
         problem: Why there are no more, where that is not simply the end.
     """
 
-    def __init__(self, source: _Source, budget: Budget, packed: Counted | int | None) -> None:
+    def __init__(
+        self, source: Source, budget: Budget, packed: Counted | int | None, below: Counted
+    ) -> None:
         """Read a source within a budget.
 
         Args:
             source: Unpacked bytes.
             budget: Of the whole case.
             packed: Bytes they take packed, or where these are counted; None: never packed.
+            below: The file as it lies in the case; it may end early.
         """
         super().__init__()
         self._source = source
+        self._below = below
         self._budget = budget
         self._packed = packed
         self.size = 0
@@ -114,15 +124,21 @@ class Content(io.RawIOBase):
         if self.problem is not None:
             return 0
         try:
-            chunk = _read_some(self._source, min(len(view), _CHUNK))
+            chunk = read_some(self._source, min(len(view), _CHUNK))
         except _BROKEN as error:
-            self.problem = f"cut short: {_words(error)}"
+            self.problem = f"cut short: {self._below.problem or _words(error)}"
             return 0
+        if not chunk and self._below.problem is not None:
+            self.problem = f"cut short: {self._below.problem}"
         self.size += len(chunk)
         limit = self._budget.took(len(chunk)) or self._beyond_ratio()
-        self.problem = f"cut short: {limit}" if limit else None
+        self.problem = f"cut short: {limit}" if limit else self.problem
         view[: len(chunk)] = chunk
         return len(chunk)
+
+    def as_utf8(self) -> None:
+        """Give text in UTF-16 or UTF-32 as UTF-8; everything else stays as it is."""
+        self._source = AsUtf8(self._source)
 
     def _beyond_ratio(self) -> str | None:
         limits = self._budget.limits
@@ -146,8 +162,21 @@ def unpacked(source: IO[bytes], budget: Budget, packed: int | None = None) -> Co
     stream = io.BufferedReader(counted, _CHUNK)
     kind = _packing(stream)
     if kind is None:
-        return Content(stream, budget, packed)
-    return Content(_opened(kind, stream), budget, counted)
+        return Content(stream, budget, packed, counted)
+    return Content(_opened(kind, stream), budget, counted, counted)
+
+
+def readable(source: IO[bytes], budget: Budget, packed: int | None = None) -> Content:
+    """Return a file's content unpacked, and as UTF-8 where it is text in UTF-16 or UTF-32.
+
+    Args:
+        source: The file as it lies in the case.
+        budget: Of the whole case.
+        packed: Bytes it takes inside an archive, where it lies in one.
+    """
+    content = unpacked(source, budget, packed)
+    content.as_utf8()
+    return content
 
 
 def _packing(stream: io.BufferedReader[Counted]) -> bytes | None:
@@ -158,18 +187,18 @@ def _packing(stream: io.BufferedReader[Counted]) -> bytes | None:
     return next((magic for magic in (_GZIP, _XZ, _BZ2) if head.startswith(magic)), None)
 
 
-def _opened(magic: bytes, stream: IO[bytes]) -> _Source:
+def _opened(magic: bytes, stream: IO[bytes]) -> Source:
     if magic == _GZIP:
         return gzip.GzipFile(fileobj=stream)
     return lzma.LZMAFile(stream) if magic == _XZ else bz2.BZ2File(stream)
 
 
-def _read_some(source: _Source, size: int) -> bytes:
-    """Read once, so that what was unpacked before a fault is not lost with it."""
-    read1 = getattr(source, "read1", None)
-    return bytes(read1(size) if read1 is not None else source.read(size))
-
-
 def _words(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text[:200] or type(error).__name__
+    """Return in plain words why reading ended; the libraries' own are for programmers."""
+    if isinstance(error, EOFError):
+        return "the file ends before what is packed in it does; copy it again"
+    if isinstance(error, (zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)):
+        return "its packed bytes are damaged; copy it again"
+    if isinstance(error, OSError) and error.strerror:
+        return f"it cannot be read further: {error.strerror}"
+    return "its bytes are damaged from here on; copy it again"

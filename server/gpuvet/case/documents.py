@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from typing import NamedTuple, NoReturn
 
 from gpuvet.case.container import Container
@@ -12,6 +13,19 @@ HEAD_BYTES = 64 * 1024
 # Ours: AWS and Kubernetes objects stay below 20 levels.
 MOST_LEVELS = 64
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # what PowerShell's `>` writes
+
+_NULS = re.compile(rb"\0+")
+# Controls but tab, line ends and escape (colours), and what decoding could not read.
+_STRANGE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+# Ours. French in Latin-1 is one strange character in ten; random bytes are five.
+_FEW_RUNS = 8
+_STRANGE_SHARE = 4
+# journald's own file, zip, zstd, lz4, 7z, ELF, PNG, SQLite, pcap: their formats name these bytes.
+JOURNALD = b"LPKSHHRH"
+_MAGICS = (
+    *(JOURNALD, b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"7z\xbc\xaf\x27\x1c"),
+    *(b"\x7fELF", b"\x89PNG", b"SQLite format 3\0", b"\xd4\xc3\xb2\xa1"),
+)
 
 
 class NotJson(ValueError):
@@ -32,13 +46,21 @@ class Head(NamedTuple):
 
     @property
     def is_binary(self) -> bool:
-        """Say whether this is no text: many NULs or control bytes, and no UTF-16 mark."""
-        sample = self.data[:4096]
-        if not sample or sample.startswith(_UTF16):
+        """Say whether this is no text: control bytes, broken UTF-8, or NULs all over it.
+
+        A log that a crash filled with NULs still has lines around a few runs of them; numbers in
+        binary and a program's own records have NULs everywhere.
+        """
+        if self.data.startswith(_UTF16):
             return False
-        strange = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
-        # Ours: a log that a crash filled with NULs still has lines around them.
-        return strange * 3 > len(sample) and b"\n" not in sample.strip(b"\0")
+        text = decode(self.data.replace(b"\0", b""))
+        if not text.strip():
+            return b"\0" in self.data
+        lines = self.data.count(b"\n")
+        if len(_NULS.findall(self.data)) > lines + _FEW_RUNS:
+            return True
+        strange = len(_STRANGE.findall(text)) * _STRANGE_SHARE > len(text)
+        return strange or self.data.startswith(_MAGICS)
 
     def whole(self, limit: int) -> tuple[str, bool]:
         """Return the file as text up to a limit, and whether more stood behind it."""

@@ -106,9 +106,7 @@ def _second_pass(
 ) -> tuple[PutOff, ...]:
     if not taken.put_off:
         return ()
-    is_given = meta.now_source not in {_LATEST, _ASKING}
-    reference = meta.now if is_given or meta.now is None else meta.now + _LATER
-    scanner = LogScanner(reference)
+    scanner = LogScanner(_latest_plausible(meta, container))
     found: list[PutOff] = []
     for file in container.files():
         kind = taken.put_off.get(file.path)
@@ -130,15 +128,29 @@ def _second_pass(
     return tuple(found)
 
 
+def _latest_plausible(meta: CaseMeta, container: Container) -> datetime | None:
+    """Return what a stamp without a year cannot lie after, give or take a day.
+
+    The case's own clock; else some time after the latest full time that the case writes or
+    names; else when its files were last written, which was after their last line.
+    """
+    if meta.now is not None and meta.now_source not in {_LATEST, _ASKING}:
+        return meta.now
+    told = meta.now if meta.now_source == _LATEST else meta.failure_at
+    if told is not None:
+        return told + _LATER
+    return container.modified() or meta.now
+
+
 def _with_clock_of_logs(meta: CaseMeta, logs: Sequence[PutOff]) -> CaseMeta:
     """Return the clock of a case that has none: no earlier than the last hour a log writes."""
     hours = [
         one.hour for log in logs for part in log.logs if part.counts for one in part.counts.bins
     ]
-    if meta.now_source not in {_LATEST, _NOT_GIVEN} or not hours:
+    if meta.now_source not in {_LATEST, _NOT_GIVEN, _ASKING} or not hours:
         return meta
     end = max(hours) + HOUR
-    if meta.now is not None and meta.now > end - HOUR:
+    if meta.now_source == _LATEST and meta.now is not None and meta.now > end - HOUR:
         return meta
     return meta.model_copy(update={"now": end, "now_source": _LATEST})
 

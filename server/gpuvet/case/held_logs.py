@@ -103,8 +103,16 @@ class HeldLogs:
     ) -> Envelope[tuple[LogLine, ...]]:
         """Return every line in hand of these streams; see `LogDoor.lines_like`."""
         found = self.gpu_lines(streams, window)
+        held = [self._streams.get((one.node, one.group, one.stream)) for one in streams]
+        lines = tuple(
+            line
+            for one in held
+            if one is not None
+            for line in sorted((*one.lines, *one.service_lines), key=lambda line: line.line)
+        )
         params = json.dumps([pattern, *_names(streams)], separators=(",", ":"))
-        return found.model_copy(update={"operation": "lines_like", "params": params})
+        update = {"operation": "lines_like", "params": params, "value": lines}
+        return found.model_copy(update=update)
 
     def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
         """Return every line in hand that a search asks for; see `LogDoor.find`."""

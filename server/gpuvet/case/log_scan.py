@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from gpuvet.aws.timestamps import as_datetime
+from gpuvet.case.journal_arrays import with_text
+from gpuvet.parse.agent_log import NEEDLES as AGENT_NEEDLES
 from gpuvet.parse.scan_needles import hits
-from gpuvet.parse.service_lines import NEEDLES as SERVICE_NEEDLES
+from gpuvet.parse.service_lines import NEEDLES
 from gpuvet.parse.times import leading_stamp
 
 # Ours: a line of this length is no log line; its beginning is kept.
@@ -25,9 +27,12 @@ MOST_OF_SERVICES = 50_000
 MOST_BYTES = 96 * 1024 * 1024
 SAMPLES = 50
 _BLOCK = 256 * 1024
+_SERVICES = (*NEEDLES, *AGENT_NEEDLES)
 # A stamp before this got its year from no reference, or is no time of a log.
 _NO_REFERENCE = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1990, 1, 1, tzinfo=UTC)
+_NULS = re.compile(rb"\0+")
+_FEW_RUNS = 8  # ours, as of a file's beginning
 _UPTIME = re.compile(rb"\s*\[\s*\d+\.\d{6}\]|\d{1,4},\d+,\d+,[^;]{0,64};")
 _ISO_ZONE = re.compile(rb"(?:Z|[+-]\d\d:?\d\d)$")
 _CLOCKED = re.compile(rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ")
@@ -70,6 +75,8 @@ class FileScan:
     by_host: dict[str | None, NodeScan] = field(default_factory=dict[str | None, NodeScan])
     lines: int = 0
     long_lines: int = 0
+    left_out: int = 0  # records of a journal whose message is not in the export
+    foreign: int = 0  # lines that are no text
     dropped: int = 0  # candidates beyond the caps
     dropped_of_services: int = 0  # likewise, of lines that say nothing of a GPU
     first: datetime | None = None  # hour of the earliest and the latest stamp
@@ -115,9 +122,12 @@ class LogScanner:
         found = FileScan()
         kept = _Kept()
         place = 0
-        for block in _blocks(stream, found):
+        for raw in _blocks(stream, found):
+            block, left_out = with_text(raw)
+            found.left_out += left_out
+            found.foreign += _foreign_lines(block)
             marked = {hit.start for hit in hits(block)}
-            service = [needle for needle in SERVICE_NEEDLES if needle in block]
+            service = [needle for needle in _SERVICES if needle in block]
             start = 0
             for line in block.split(b"\n"):
                 place += 1
@@ -179,6 +189,21 @@ class LogScanner:
             at = as_datetime(time[2].decode("ascii"))
         name = host[1].decode("ascii") if host is not None else None
         return name, None if at is None else _floor(at)
+
+
+def _foreign_lines(block: bytes) -> int:
+    """Return how many lines are no text; a run of NULs that a crash left is none of them."""
+    if block.isascii() and b"\0" not in block:
+        return 0
+    lines = (line for line in block.split(b"\n") if not line.isascii() or b"\0" in line)
+    return sum(1 for line in lines if _is_foreign(line[:KEPT_OF_LINE]))
+
+
+def _is_foreign(line: bytes) -> bool:
+    if line.count(b"\0") and len(_NULS.findall(line)) > _FEW_RUNS:
+        return True
+    broken = line.decode("utf-8", errors="replace").count("\ufffd")
+    return broken > _FEW_RUNS and broken * 4 > len(line)
 
 
 def _count(node: NodeScan, line: bytes, hour: datetime | None) -> None:

@@ -139,6 +139,8 @@ def read_put_off(
         records=sum(len(one.lines) for one in logs),
         size=content.size,
         nodes=tuple(one.node for one in logs),
+        # A log of several hosts that was cut may have gone on with any other one.
+        is_loss=content.problem is not None and len(scan.by_host.keys() - {None}) > 1,
     )
     facts = smi_facts(smi, path, owner) if smi else None
     is_kept = kind in SERVICE_KINDS
@@ -190,6 +192,11 @@ def _problem(scan: FileScan, content: Content) -> str | None:
     problems = [
         content.problem,
         f"{scan.long_lines} lines longer than 1 MiB were cut" if scan.long_lines else None,
+        f"{scan.left_out} records without their message, which was too long for the export; "
+        "export again with journalctl --all"
+        if scan.left_out
+        else None,
+        f"{scan.foreign} lines are no text we can read" if scan.foreign else None,
         f"{scan.dropped} lines that may matter were over the cap" if scan.dropped else None,
     ]
     return "; ".join(one for one in problems if one) or None

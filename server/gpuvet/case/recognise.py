@@ -97,6 +97,12 @@ def _is_aws_error(sample: _Sample) -> bool:
     return len(sample.lines) <= 5 and sample.has(_AWS_ERROR) and not is_log
 
 
+def _is_agent_log(sample: _Sample) -> bool:
+    """Say whether the health agent wrote this; a node's own log may quote it."""
+    told = sample.has(_HMA) or sample.has(_DEEP_CHECK)
+    return told and sample.share(_KERNEL) < 0.5
+
+
 def _is_script(sample: _Sample) -> bool:
     return sample.has(_COMMAND) and sample.share(_SHELL) > 0.8
 
@@ -107,7 +113,7 @@ _RULES: tuple[tuple[FileKind, Callable[[_Sample], bool]], ...] = (
     (FileKind.BUG_REPORT, lambda s: s.has(_BUG_REPORT)),
     (FileKind.TRANSCRIPT, lambda s: s.has(_PROMPT)),
     (FileKind.NVIDIA_SMI, lambda s: s.has(_SMI)),
-    (FileKind.HMA, lambda s: s.has(_HMA) or s.has(_DEEP_CHECK)),
+    (FileKind.HMA, _is_agent_log),
     (FileKind.JOURNAL, lambda s: _is_json_lines(s) and s.has(_JOURNAL)),
     (FileKind.NCCL_LOG, lambda s: s.has(_NCCL) and s.share(_NCCL) >= s.share(_KERNEL)),
     (FileKind.CLUSTER_LOG, lambda s: s.has(_CLUSTER)),

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from gpuvet.aws.door import LogLine
 from gpuvet.aws.recorded_calls import read_calls
+from gpuvet.case.container import HEADER
 from gpuvet.case.content import Limits
 from gpuvet.case.documents import Head, NotJson, parse_json
 from gpuvet.case.held_logs import UNATTRIBUTED
@@ -78,6 +79,8 @@ def _is_one_record(document: object) -> bool:
     """Say whether a document is a log of one line: a journal's, an agent's or a shipper's."""
     if not is_object(document):
         return False
+    if "MESSAGE" in document and ("__REALTIME_TIMESTAMP" in document or "_TRANSPORT" in document):
+        return True  # its message may also be an array, or left out
     marks = {"MESSAGE", "HealthMonitoringAgentDetectionEvent", "log", "event-type"}
     return any(isinstance(document.get(mark), str) for mark in marks)
 
@@ -138,20 +141,51 @@ def _summary(path: str, document: object, taken: Taken) -> Given:
 
 
 def _is_header(document: Json) -> bool:
-    if document.get("format") == "gpuvet-case/1":
-        return True
+    if str(document.get("format")).startswith("gpuvet-case/"):
+        return True  # of another version: refused by its form
     own = {"question", "now", "window", "cluster", "orchestrator", "failure_at"}
     return bool(own & document.keys()) and document.keys() <= _HEADER_KEYS
+
+
+def is_own_header(path: str) -> bool:
+    """Say whether a file's name and place make it the case's own case.json."""
+    return path.rpartition("/")[2] == HEADER and path.count("/") <= 1
+
+
+def take_own_header(path: str, head: Head, taken: Taken, limits: Limits) -> None:
+    """Take case.json; a broken one would otherwise be no question, no clock and no window.
+
+    Raises:
+        UnreadableCase: It is not the JSON object that case-format.md describes.
+    """
+    text, is_more = head.whole(limits.text_bytes)
+    if is_more or head.content.problem:
+        raise _broken_header(path, head.content.problem or "longer than a case.json may be")
+    try:
+        document = parse_json(text)
+    except NotJson as error:
+        raise _broken_header(path, f"no JSON: {clean(str(error))}") from error
+    if not is_object(document):
+        kind = "an array" if is_array(document) else "a single value"
+        raise _broken_header(path, f"{kind}, no object")
+    if _is_foreign(document):
+        raise _broken_header(path, "a case of its own; give this file alone as the case")
+    kind, records, _ = _take_header(path, document, taken, text)
+    report(taken, path, kind, FileStatus.READ, records=records, size=head.content.size)
+
+
+def _broken_header(path: str, found: str) -> UnreadableCase:
+    return UnreadableCase(
+        f"{path} is no case.json of ours: wanted an object with format gpuvet-case/1 (see "
+        f"references/case-format.md); there is {found}; correct it or take it away"
+    )
 
 
 def _take_header(path: str, _document: Json, taken: Taken, text: str) -> Given:
     try:
         header = CaseHeader.model_validate_json(text)
     except ValidationError as error:
-        msg = (
-            f"{path} is no case.json of ours: {_first_fault(error)}; see references/case-format.md"
-        )
-        raise UnreadableCase(msg) from error
+        raise _broken_header(path, _first_fault(error)) from error
     if taken.header is not None:
         msg = f"{path} is a second case.json; a case has one question, one clock and one window"
         raise UnreadableCase(msg)
@@ -236,7 +270,7 @@ def _is_foreign(document: Json) -> bool:
 
 
 def _is_facts(document: Json) -> bool:
-    return document.get("format") == "gpuvet-operator-facts/1"
+    return str(document.get("format")).startswith("gpuvet-operator-facts/")
 
 
 def _has_calls(document: Json) -> bool:

@@ -61,6 +61,7 @@ def report(
     lines: int = 0,
     records: int = 0,
     size: int = 0,
+    is_loss: bool = False,
 ) -> None:
     """Say what became of a file."""
     taken.reports[path] = FileReport(
@@ -71,6 +72,7 @@ def report(
         lines=lines,
         records=records,
         size=size,
+        is_loss=is_loss,
     )
 
 

@@ -93,6 +93,7 @@ class FileReport(Value):
     records: int = 0  # values taken from it
     size: int = 0  # bytes, decompressed
     nodes: tuple[str, ...] = ()
+    is_loss: bool = False  # what was not read may be any node's log
 
 
 class RunPlan(Value):

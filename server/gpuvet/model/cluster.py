@@ -12,6 +12,7 @@ from gpuvet.model.events import (
     FabricManagerLine,
     GpuIdentity,
     GpuPresence,
+    HardwareError,
     HmaRecord,
     InforomCorrupted,
     NodeCondition,
@@ -105,6 +106,7 @@ class NodeRecords(Value):
     inforom: tuple[InforomCorrupted, ...] = ()
     presence: tuple[GpuPresence, ...] = ()
     pcie: tuple[PcieError, ...] = ()
+    hardware: tuple[HardwareError, ...] = ()
 
 
 class NodeEvidence(Value):

@@ -187,6 +187,27 @@ class PcieError(Record):
     message: str = ""
 
 
+class HardwareKind(StrEnum):
+    """What failed, where the kernel tells it without an Xid."""
+
+    GPU_START = "gpu_start"  # RmInitAdapter failed
+    MACHINE_CHECK = "machine_check"  # uncorrected
+    PANIC = "panic"  # for another reason
+    PCIE = "pcie"  # AER, uncorrected
+    MEMORY = "memory"  # EDAC, uncorrected
+    NVME = "nvme"
+    SOFT_LOCKUP = "soft_lockup"
+
+
+class HardwareError(Record):
+    """A kernel line of failed hardware that is no Xid."""
+
+    kind: HardwareKind
+    meaning: str
+    device: str | None = None  # bus address with the function digit, or a device name
+    driver: str | None = None  # that owns the device
+
+
 AnyRecord = (
     XidEvent
     | SxidEvent
@@ -200,4 +221,5 @@ AnyRecord = (
     | InforomCorrupted
     | GpuPresence
     | PcieError
+    | HardwareError
 )

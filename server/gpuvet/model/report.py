@@ -57,6 +57,7 @@ class NotSeenRow(Value):
     reason: Reason | str
     closes_with: str
     nodes: tuple[str, ...] = ()
+    any_node: bool = False  # nobody knows whose it was: no node is known to be whole
 
 
 class FileRow(Value):

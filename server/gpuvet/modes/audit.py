@@ -8,8 +8,10 @@ from gpuvet.calculators.audit_claims import count_xids, fleet_claim, node_claim
 from gpuvet.calculators.audit_faults import fault_rows, outlier_rows
 from gpuvet.calculators.audit_holes import HoleEvidence, holes_of
 from gpuvet.calculators.audit_hours import hour_grid, is_out_of_scope, unpacked
+from gpuvet.calculators.audit_label import audit_confidence, audit_label
 from gpuvet.calculators.audit_lights import Place, light_rows
 from gpuvet.calculators.audit_lost import LostEvidence, lost_hours
+from gpuvet.calculators.audit_scope import with_gpus, without_gpus_aside
 from gpuvet.calculators.audit_witnesses import witnesses_of
 from gpuvet.calculators.change_words import who
 from gpuvet.calculators.finding import NodeView
@@ -26,19 +28,15 @@ from gpuvet.model.audit import (
     NodeSight,
     ReplacementRow,
 )
-from gpuvet.model.case import Accelerator, CaseNode
-from gpuvet.model.cause import Failure, Label, Symptom, TimelineEvent
-from gpuvet.model.cluster import ClusterEvidence, NotSeen
+from gpuvet.model.case import CaseNode
+from gpuvet.model.cause import Failure, Symptom, TimelineEvent
+from gpuvet.model.cluster import NotSeen
 from gpuvet.model.coverage import (
     CoverageStatus,
-    Gate,
-    NodeCoverage,
-    Shipper,
-    SourceCoverage,
 )
 from gpuvet.model.evidence import Reason, Window
 from gpuvet.model.hours import HourCode, HourGrid
-from gpuvet.model.report import NotSeenRow, ReportConfidence
+from gpuvet.model.report import NotSeenRow
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.audit_capacity import reserved_spans
 from gpuvet.modes.audit_evidence import AuditEvidence, gpus_of, read_audit_evidence
@@ -90,7 +88,7 @@ def audit_report(
         price: Of a GPU hour, where the user gives one.
     """
     resolved = resolve(case.meta, asked, case.meta.now or clock)
-    gathered = without_gpus_aside(gather(case, resolved))
+    gathered = _aside(gather(case, resolved))
     scope = _scope(case, resolved, gathered)
     plane = read_control_plane(case, scope, gathered.evidence, gathered.services)
     extra = read_audit_evidence(case, scope, gathered)
@@ -98,38 +96,15 @@ def audit_report(
     return worded(_report(case, resolved, scope, found))
 
 
-def without_gpus_aside(gathered: Gathered) -> Gathered:
+def _aside(gathered: Gathered) -> Gathered:
     """Return the evidence with nothing asked of nodes that are known to have no GPU."""
-    aside = {n.node for n in gathered.nodes if n.accelerator is Accelerator.NO}
-    if not aside:
-        return gathered
-    nodes = tuple(
-        node.model_copy(update={"coverage": _nothing_asked(node.coverage)})
-        if node.node in aside
-        else node
-        for node in gathered.evidence.nodes
-    )
-    return replace(gathered, evidence=gathered.evidence.model_copy(update={"nodes": nodes}))
-
-
-def _nothing_asked(coverage: NodeCoverage) -> NodeCoverage:
-    bare = SourceCoverage(
-        node=coverage.node,
-        source=Shipper.UNKNOWN,
-        group=None,
-        stream=None,
-        status=CoverageStatus.NOT_APPLICABLE,
-        reason="no GPU on this node",
-    )
-    return NodeCoverage(
-        node=coverage.node,
-        status=CoverageStatus.NOT_APPLICABLE,
-        gate=Gate.NONE,
-        sources=tuple(
-            bare.model_copy(update={"source": one.source, "group": one.group, "stream": one.stream})
-            for one in coverage.sources
-        )
-        or (bare,),
+    evidence = gathered.evidence
+    whole = evidence.model_copy(update={"nodes": (*evidence.nodes, *gathered.not_judged)})
+    known = {n.node for n in gathered.aside}
+    return replace(
+        gathered,
+        evidence=without_gpus_aside(whole, known),
+        nodes=(*gathered.nodes, *gathered.aside),
     )
 
 
@@ -155,7 +130,7 @@ def _judged(
     price: Price,
 ) -> _Found:
     evidence, rules = gathered.evidence, rules_of(case)
-    verdicts = judge_cluster(_with_gpus(evidence))
+    verdicts = judge_cluster(with_gpus(evidence))
     by_node = {v.node: v.verdict for v in verdicts}
     grid = hour_grid(evidence, rules)
     views = view_nodes(evidence)
@@ -179,11 +154,6 @@ def _judged(
         faults=fault_rows(judged, by_node, asked),
         lost=_lost(resolved, gathered, plane, extra, price),
     )
-
-
-def _with_gpus(evidence: ClusterEvidence) -> ClusterEvidence:
-    kept = tuple(n for n in evidence.nodes if not is_out_of_scope(n.coverage))
-    return evidence.model_copy(update={"nodes": kept})
 
 
 def _lost(
@@ -252,8 +222,9 @@ def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> Audi
     gathered, sight = found.gathered, found.sight
     common = common_fields(case, resolved, gathered)
     verdicts = {v.node: v.verdict for v in found.verdicts}
-    label, because = _label(found)
-    confidence, basis = _confidence(sight, found)
+    evidence, unread = gathered.evidence, [m.what for m in gathered.not_seen]
+    label, because = audit_label(evidence, unread)
+    confidence, basis = audit_confidence(sight, unread)
     claim = fleet_claim(sight, verdicts, outside_of(sight))
     choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
     return AuditReport(
@@ -295,12 +266,19 @@ def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> Audi
                 scope.orchestrator,
                 cluster=scope.cluster,
                 region=scope.region,
-                group=next((h.group for h in common["coverage"] if h.group), None),
+                group=_own_group([row.group for row in common["coverage"]]),
             ),
         ),
         timeline=_timeline(case, resolved, scope, found),
         not_seen=tuple(_missing(case, found)),
         context=tuple(f"{n.at_words or n.at or ''} {n.text}".strip() for n in case.notes),
+    )
+
+
+def _own_group(groups: Sequence[str | None]) -> str | None:
+    """Return a log group of the user's own to ship to; services keep theirs to themselves."""
+    return next(
+        (g for g in groups if g and not g.startswith(("/aws/sagemaker/", "/aws/eks/"))), None
     )
 
 
@@ -315,49 +293,6 @@ def _headline(verdicts: Sequence[NodeVerdict], sight: Sequence[NodeSight]) -> st
         sum(n.hours_asked for n in sight),
     )
     return f"{headline(verdicts)} · kernel log seen in {seen} of {asked} node-hours"
-
-
-def _label(found: _Found) -> tuple[Label, str]:
-    """Proven where each finding, holes included, was read from a source with status OK."""
-    failed = [missing.what for missing in found.gathered.not_seen]
-    unverified = [
-        source.stream or source.node
-        for node in found.gathered.evidence.nodes
-        for source in node.coverage.sources
-        if source.status is CoverageStatus.UNVERIFIED
-    ]
-    if not found.verdicts:
-        return Label.HYPOTHESIS, "no node was found"
-    if failed:
-        return Label.HYPOTHESIS, f"not read completely: {failed[0]}"
-    if unverified:
-        return Label.HYPOTHESIS, f"not proven either way: {len(unverified)} streams"
-    return Label.PROVEN, "every finding and every hole was read from a complete source"
-
-
-def _confidence(sight: Sequence[NodeSight], found: _Found) -> tuple[ReportConfidence, str]:
-    """High: every hour of every node seen; Low: a node could not be seen at all, or no node."""
-    asked = [n for n in sight if n.status is not CoverageStatus.NOT_APPLICABLE]
-    if not asked:
-        return "Low", "no GPU node was found"
-    dark = [n for n in asked if not n.hours_measured and not _speaks(n)]
-    if dark:
-        return "Low", f"{len(dark)} of {len(asked)} nodes were seen in no hour"
-    partly = [n for n in asked if n.hours_measured < n.hours_asked]
-    if partly:
-        return "Medium", f"{len(partly)} of {len(asked)} nodes were not seen in every hour"
-    if found.gathered.not_seen:
-        return "Medium", f"not read completely: {found.gathered.not_seen[0].what}"
-    return "High", "every hour of every node was seen"
-
-
-def _speaks(node: NodeSight) -> bool:
-    """Say whether something other than counted hours speaks for a node."""
-    return node.status in {
-        CoverageStatus.DETECTIONS,
-        CoverageStatus.NO_HMA_DETECTIONS,
-        CoverageStatus.MEASURED,
-    }
 
 
 def _replacements(plane: ControlPlane) -> Iterator[ReplacementRow]:
@@ -432,6 +367,7 @@ def exit_code(report: AuditReport) -> int:
     if acting & verdicts:
         return FINDINGS
     unread = any(cluster.status != "read" for cluster in report.clusters)
+    unread = unread or any(row.any_node for row in report.not_seen)
     if unread or not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
         return TOO_LITTLE
     return NOTHING

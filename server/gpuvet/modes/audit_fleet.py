@@ -6,7 +6,7 @@ from gpuvet.calculators.audit_claims import fleet_claim
 from gpuvet.calculators.audit_diff import compared
 from gpuvet.calculators.audit_faults import outlier_rows
 from gpuvet.calculators.audit_hours import joined
-from gpuvet.errors import GpuvetError, UsageError
+from gpuvet.errors import UsageError
 from gpuvet.model.audit import AuditReport, ClusterRow, LostHours
 from gpuvet.model.cause import Label
 from gpuvet.model.report import CountsRow, NotSeenRow, ReportConfidence, ReportWindow
@@ -30,7 +30,7 @@ def audit_fleet(clusters: Sequence[tuple[str, Read]]) -> AuditReport:
     for name, read in clusters:
         try:
             report = read()
-        except GpuvetError as error:
+        except UsageError as error:
             unread.append(
                 ClusterRow(cluster=None, source=name, status="not read", reason=str(error)[:300])
             )

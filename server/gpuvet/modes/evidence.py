@@ -38,6 +38,7 @@ class Gathered:
     services: ServiceLog
     logs: Logs
     not_judged: tuple[NodeEvidence, ...] = ()  # without accelerators: covered, never judged
+    aside: tuple[CaseNode, ...] = ()  # the same nodes, as the inventory tells them
     notes: tuple[str, ...] = ()
 
 
@@ -71,6 +72,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
         services=services,
         logs=logs,
         not_judged=tuple(e for n, e in found if not _may_have_gpus(n, logs)),
+        aside=tuple(n for n in nodes if not _may_have_gpus(n, logs)),
     )
 
 

@@ -47,7 +47,7 @@ from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences
-from gpuvet.modes.verdict import common_fields, not_seen_rows
+from gpuvet.modes.verdict import common_fields, is_too_little, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
 from gpuvet.report.incident import headline, incident_markdown, incident_short
@@ -289,5 +289,5 @@ def exit_code(report: IncidentReport) -> int:
     acting = {Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR}
     if report.branch is not None or acting & set(report.verdicts.values()):
         return 1
-    unseen = Verdict.NOT_OBSERVABLE in report.verdicts.values() or not report.verdicts
+    unseen = is_too_little(report.nodes, report.not_seen)
     return 3 if unseen or report.label is Label.NOT_OBSERVABLE else 0

@@ -28,7 +28,7 @@ class Logs:
     streams: Mapping[str, tuple[LogStream, ...]]
     counts: Mapping[str, tuple[StreamCounts, ...]]
     records: Mapping[str, tuple[AnyRecord, ...]]
-    lines_whole: bool  # every candidate line of every stream was read
+    lines_cut: frozenset[str]  # nodes of whose streams not every candidate line was read
     lines: LineCounts
     not_seen: tuple[NotSeen, ...]
 
@@ -56,9 +56,24 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
         streams={n: tuple(s) for n, s in by_node.items()},
         counts={n: tuple(c) for n, c in counts.items()},
         records=records,
-        lines_whole=lines.status.is_complete,
+        lines_cut=_cut(case, by_node, lookback) if not lines.status.is_complete else frozenset(),
         lines=line_counts,
         not_seen=tuple(not_seen),
+    )
+
+
+def _cut(case: Case, by_node: Mapping[str, Sequence[LogStream]], window: Window) -> frozenset[str]:
+    """Return the nodes that an incomplete reading of lines concerns.
+
+    One answer over many streams does not tell which of them was cut. Files in hand are asked
+    again node by node; an account is not, and all its nodes share the doubt.
+    """
+    if case.meta.form.searches_by_itself:
+        return frozenset(by_node)
+    return frozenset(
+        node
+        for node, streams in by_node.items()
+        if not case.logs.gpu_lines(streams, window).status.is_complete
     )
 
 

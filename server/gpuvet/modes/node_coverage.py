@@ -39,6 +39,7 @@ class Agent:
     group_live: bool | None
 
 
+# A stream that was not counted is a hole only where it was meant to carry the kernel's lines.
 _MAY_CARRY_KERNEL_LINES = frozenset(
     {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
 )
@@ -96,8 +97,7 @@ def coverage_of(
         return _declared(node.node, reading, streams)
     life = Life(launched_at=node.launched_at, left_at=node.left_at)
     rules = rules_of(case)
-    # What services and applications write was never meant to carry the kernel's lines.
-    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper in _MAY_CARRY_KERNEL_LINES]
+    counts = [c for c in logs.counts.get(node.node, ()) if c.shipper is not Shipper.HMA]
     sources = [source_coverage(c, asked.window, asked.now, life=life, rules=rules) for c in counts]
     counted = {c.stream for c in logs.counts.get(node.node, ())}
     # Beside counted streams a raw file is an excerpt of one of them, not a source of its own.
@@ -108,6 +108,8 @@ def coverage_of(
         and shipper_of_name(s.stream, s.group) in _MAY_CARRY_KERNEL_LINES
         and (s.group is not None or not counts)
     ]
+    if node.node in logs.lines_cut:
+        sources = [_not_all_read(one) for one in sources]
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window))
     return node_coverage(node.node, sources, searched=_searched(case, node, logs))
@@ -122,7 +124,7 @@ def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     streams.
     """
     counted = {c.stream for c in logs.counts.get(node.node, ())}
-    if not logs.lines_whole:
+    if node.node in logs.lines_cut:
         return frozenset()
     if case.meta.form.searches_by_itself:
         return frozenset(counted)
@@ -181,6 +183,14 @@ def _uncounted(stream: LogStream) -> SourceCoverage:
         status=CoverageStatus.UNVERIFIED,
         reason="no lines per hour could be counted",
     )
+
+
+def _not_all_read(source: SourceCoverage) -> SourceCoverage:
+    """A stream that was there, and whose lines were not all read: it proves no absence."""
+    if source.status is not CoverageStatus.MEASURED:
+        return source
+    update = {"status": CoverageStatus.UNVERIFIED, "reason": "not all of its lines were read"}
+    return source.model_copy(update=update)
 
 
 _AGENT_STREAM = "SagemakerHealthMonitoringAgent/"

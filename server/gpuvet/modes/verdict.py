@@ -114,6 +114,8 @@ def _confidence(verdicts: Sequence[NodeVerdict], missing: Sequence[NotSeenRow]) 
     """High: every verdict proven and nothing unseen; Low: a node could not be seen at all."""
     if any(v.verdict is Verdict.NOT_OBSERVABLE for v in verdicts) or not verdicts:
         return "Low"
+    if any(row.any_node for row in missing):
+        return "Low"
     proven = all(v.confidence == "proven" for v in verdicts)
     return "High" if proven and not missing else "Medium"
 
@@ -162,7 +164,14 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
     for node in gathered.evidence.nodes:
         yield from _holes(node.coverage)
     for file in case.files:
-        if file.status.value == "partly read":
+        if file.is_loss:
+            yield NotSeenRow(
+                what=f"whatever else lies in {file.path.strip('()')}: any node's logs",
+                reason=file.reason or "cut_short",
+                closes_with="the whole file, in a form we read",
+                any_node=True,
+            )
+        elif file.status.value == "partly read":
             yield NotSeenRow(
                 what=f"the rest of {file.path}",
                 reason=file.reason or "cut_short",
@@ -190,6 +199,9 @@ _FULL = frozenset(
 )
 
 
+_OF_PROGRAMS = frozenset({Shipper.SERVICE, Shipper.APP})
+
+
 def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
     if not coverage.sources:
         yield NotSeenRow(
@@ -198,7 +210,16 @@ def _holes(coverage: NodeCoverage) -> Iterator[NotSeenRow]:
             closes_with="ship the node's kernel log, or name its log group",
             nodes=(coverage.node,),
         )
-    for source in coverage.sources:
+    # What services and applications write was never meant to carry the kernel's lines.
+    meant = [s for s in coverage.sources if s.source not in _OF_PROGRAMS]
+    if coverage.sources and not meant:
+        yield NotSeenRow(
+            what=f"the kernel log of {coverage.node}",
+            reason="not shipped: its streams are those of services and applications",
+            closes_with="ship the node's kernel log, or name its log group",
+            nodes=(coverage.node,),
+        )
+    for source in meant:
         if source.status not in _FULL or source.gaps:
             yield _hole(source)
 
@@ -246,6 +267,13 @@ def exit_code(report: VerdictReport) -> int:
     verdicts = set(report.verdicts.values())
     if verdicts & _FINDINGS:
         return FINDINGS
-    if not verdicts or Verdict.NOT_OBSERVABLE in verdicts:
-        return TOO_LITTLE
-    return NOTHING
+    return TOO_LITTLE if is_too_little(report.nodes, report.not_seen) else NOTHING
+
+
+def is_too_little(nodes: Sequence[NodeVerdict], not_seen: Sequence[NotSeenRow]) -> bool:
+    """Say whether mildness rests on what was not seen: closed, provisional, or any node's loss."""
+    return (
+        not nodes
+        or any(row.any_node for row in not_seen)
+        or any(n.verdict is Verdict.NOT_OBSERVABLE or n.confidence == "provisional" for n in nodes)
+    )

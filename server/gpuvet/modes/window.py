@@ -10,6 +10,7 @@ from gpuvet.model.evidence import Window
 
 DEFAULT_SPAN = timedelta(hours=24)
 SLOW_SPAN = timedelta(hours=72)
+AROUND_FAILURE = timedelta(hours=1)
 LONGEST_SPAN = timedelta(days=400)
 
 _BACK = re.compile(r"(\d{1,5})\s*(m|min|h|d|w)", re.IGNORECASE)
@@ -44,22 +45,39 @@ class Resolved(NamedTuple):
 def resolve(meta: CaseMeta, asked: Asked, now: datetime) -> Resolved:
     """Return the window: as asked, else the case's, else the last 24 h (72 h for slowness).
 
+    A case's window that does not hold the failure is widened to hold the hour on either side:
+    what decides must be asked for, so that it is missing where it is missing.
+
     Args:
         meta: What the case says of itself.
         asked: What the caller said.
         now: The clock: the case's own where it has one.
 
     Raises:
-        BadWindow: A time that cannot be read, or an end before its start.
+        BadWindow: A time that cannot be read, an end before its start, a failure that is asked
+            about and lies outside the window that is asked for or after now.
     """
     failure = read_time(asked.failure_at, now) if asked.failure_at else meta.failure_at
     measured = meta.failure_measured if not asked.failure_at else False
     if asked.since or asked.until:
         end = read_time(asked.until, now) if asked.until else now
         start = read_time(asked.since, now) if asked.since else end - DEFAULT_SPAN
-        return Resolved(_window(start, end), "as asked", now, failure, measured)
+        window = _window(start, end)
+        if failure is not None and not window.start <= failure <= window.end:
+            raise BadWindow(
+                f"the failure at {failure.isoformat()} lies outside the window asked for, "
+                f"{start.isoformat()} to {end.isoformat()}; leave the window out or move it"
+            )
+        return Resolved(window, "as asked", now, failure, measured)
+    if asked.failure_at and failure is not None and failure > now:
+        raise BadWindow(
+            f"the failure at {failure.isoformat()} lies after now, {now.isoformat()}; "
+            "give the time at which it was seen"
+        )
     if meta.window is not None:
-        return Resolved(meta.window, meta.window_source, now, failure, measured)
+        window = _holding(meta.window, failure)
+        wider = "" if window == meta.window else ", widened to hold the failure"
+        return Resolved(window, f"{meta.window_source}{wider}", now, failure, measured)
     if failure is not None:
         end = min(now, failure + timedelta(hours=1))
         source = "24 h up to an hour after the failure, assumed"
@@ -67,6 +85,13 @@ def resolve(meta: CaseMeta, asked: Asked, now: datetime) -> Resolved:
     slow = meta.question is not None and _SLOW.search(meta.question) is not None
     span, hours = (SLOW_SPAN, 72) if slow else (DEFAULT_SPAN, 24)
     return Resolved(_window(now - span, now), f"the last {hours} h, assumed", now, None, measured)
+
+
+def _holding(window: Window, failure: datetime | None) -> Window:
+    if failure is None or window.start <= failure <= window.end:
+        return window
+    start, end = failure - AROUND_FAILURE, failure + AROUND_FAILURE
+    return _window(min(window.start, start), max(window.end, end))
 
 
 def _window(start: datetime, end: datetime) -> Window:

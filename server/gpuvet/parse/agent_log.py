@@ -76,13 +76,27 @@ _WORDS: tuple[tuple[AgentWord, re.Pattern[str]], ...] = (
     ),
 )
 
-# What a log door is asked for: plain words, alike in Logs Insights and Python, without slashes.
-CANDIDATES = (
-    "buf over ?limit|SIGHUP|HUPed|[Ll]ogrotate|Rotate log files|AmazonCloudWatchAgent"
-    "|Amazon CloudWatch Agent|[Ff]luent.?[Bb]it|rate-limiting|Suppressed [0-9]+ messages"
-    "|No space left|AccessDenied|not authorized to perform: logs|ThrottlingException"
-    "|System Logging Service|rsyslogd"
+# What a log door is asked for, and what a scan of bytes keeps: literal words, one of which stands
+# in every line of a host's log that the readers understand.
+WORDS = (
+    "buf overlimit",
+    "SIGHUP",
+    "HUPed",
+    "ogrotate",
+    "Rotate log files",
+    "mazonCloudWatchAgent",
+    "Amazon CloudWatch Agent",
+    "luent-bit",
+    "luent Bit",
+    "rate-limiting",
+    "No space left",
+    "AccessDenied",
+    "perform: logs:",
+    "ThrottlingException",
+    "System Logging Service",
 )
+CANDIDATES = "|".join(WORDS)
+NEEDLES = tuple(word.encode("ascii") for word in WORDS)
 _ANY = re.compile(CANDIDATES + r"|config|engine|tail|flush|inode|agent|send request|dial tcp|start")
 
 

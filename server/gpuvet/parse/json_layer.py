@@ -20,6 +20,8 @@ _NO_REFERENCE = datetime(2000, 1, 1, tzinfo=UTC)
 _MESSAGE_KEYS = ("MESSAGE", "log", "message", "@message", "Message", "msg")
 _HOST_KEYS = ("_HOSTNAME", "hostname", "host", "Hostname")
 _INSTANCE_KEYS = ("ec2_instance_id", "instance_id", "InstanceId", "instanceId")
+# journald's own, Fluent Bit's syslog parsers', and the unit that container insights adds.
+_PROGRAM_KEYS = ("SYSLOG_IDENTIFIER", "ident", "appname", "_SYSTEMD_UNIT", "systemd_unit")
 _STREAM_KEYS = ("logStreamName", "@logStream", "logStream")
 _TIME_KEYS = ("@timestamp", "timestamp", "time", "date", "ts")
 # In a record that lost its end, the last message to begin is the one that was cut.
@@ -90,7 +92,7 @@ def layer_of(fields: JsonFields) -> JsonLayer:
         uptime_us=_uptime(fields),
         boot=_text(fields, "_BOOT_ID"),
         host=host or (_text(pod, "host") if is_fields(pod) else None),
-        identifier=_text(fields, "SYSLOG_IDENTIFIER"),
+        identifier=_identifier(fields),
         instance=next((i for k in _INSTANCE_KEYS if (i := _text(fields, k))), None),
         origin=next((s for k in _STREAM_KEYS if (s := _text(fields, k))), ""),
         channel=f"{pod_name or ''}/{_text(fields, 'stream') or ''}" if docker or pod_name else "",
@@ -111,14 +113,24 @@ def _message(fields: JsonFields) -> tuple[str | None, str]:
         value = fields.get(key)
         if isinstance(value, str):
             return value.rstrip("\n") if not _is_part(value) else value, key
-        if is_list(value) and key == "MESSAGE":  # journald, where the text is not UTF-8
-            return _from_bytes(value), key
+        if is_list(value) and key == "MESSAGE":
+            return text_of_array(value), key
     return None, ""
 
 
-def _from_bytes(numbers: list[object]) -> str:
-    octets = bytes(n for n in numbers if isinstance(n, int) and 0 <= n < 256)
-    return octets.decode("utf-8", errors="replace")
+def text_of_array(values: list[object]) -> str:
+    """Return a journal's message that is an array: the bytes of text, or of several texts.
+
+    journalctl writes bytes where a text is not printable UTF-8, and all values of a field that
+    a record carries more than once (systemd, JOURNAL_EXPORT_FORMATS, "Journal JSON Format").
+    """
+    octets = bytes(n for n in values if isinstance(n, int) and 0 <= n < 256)
+    texts = [v if isinstance(v, str) else text_of_array(v) for v in values if _is_text(v)]
+    return "\n".join([*texts, *([octets.decode("utf-8", errors="replace")] if octets else [])])
+
+
+def _is_text(value: object) -> TypeGuard[str | list[object]]:
+    return isinstance(value, str) or is_list(value)
 
 
 def _is_part(text: str) -> bool:
@@ -129,8 +141,12 @@ def _is_kernel(fields: JsonFields) -> bool | None:
     transport = _text(fields, "_TRANSPORT") or _text(fields, "transport")
     if transport is not None:
         return transport == "kernel"
-    name = _text(fields, "SYSLOG_IDENTIFIER")
+    name = _identifier(fields)
     return None if name is None else name == "kernel"
+
+
+def _identifier(fields: JsonFields) -> str | None:
+    return next((name for key in _PROGRAM_KEYS if (name := _text(fields, key))), None)
 
 
 def _uptime(fields: JsonFields) -> int | None:

@@ -17,6 +17,7 @@ from gpuvet.model.events import (
     FabricManagerLine,
     GpuIdentity,
     GpuPresence,
+    HardwareError,
     HmaRecord,
     InforomCorrupted,
     NodeCondition,
@@ -132,6 +133,7 @@ def node_records(records: Iterable[AnyRecord]) -> NodeRecords:
         inforom=_only(kept, InforomCorrupted),
         presence=_only(kept, GpuPresence),
         pcie=_only(kept, PcieError),
+        hardware=_only(kept, HardwareError),
     )
 
 

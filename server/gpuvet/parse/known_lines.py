@@ -34,11 +34,6 @@ KNOWN = (
         "RPC history, detail of a 119 or 120",
     ),
     Known(
-        re.compile(r"NVRM: GPU [0-9a-fA-F:.]+: RmInitAdapter failed"),
-        "the driver could not start a GPU",
-        "RmInitAdapter failed: the driver could not start a GPU",
-    ),
-    Known(
         re.compile(r"NVRM: The NVIDIA probe routine (?:failed|was not called)"),
         "the driver could not start a GPU",
         "the NVIDIA probe routine failed for a device",

@@ -24,6 +24,7 @@ NEEDLES = (
     *("abric", "NVSwitch", "infoROM", "GPU reset", "successfully reset", "NVLink"),
     *("Linux version", "ommand line:", "Power", "SIGTERM", "ystem ", "target", "hutting"),
     *("eboot", "nstance", "HealthMonitoring", "NPD", "DCGM", "ealth", "FaultyInstance"),
+    *("Kernel panic", "Hardware Error", "Uncorrect", "EDAC", "controller is down", "soft lock"),
     *('"MESSAGE":', ",c", " P "),  # bytes, kmsg and CRI parts may hide any of them
 )
 _BREAK = re.compile(r"\r?\n|(?:#012|\\x0a|\\n)(?=\s*(?:NVRM:|MMU Fault|Fault is of type))")

@@ -11,6 +11,7 @@ from gpuvet.model.events import (
     BoundaryKind,
     FabricManagerLine,
     GpuIdentity,
+    HardwareError,
     InforomCorrupted,
     Shutdown,
     Source,
@@ -18,14 +19,17 @@ from gpuvet.model.events import (
     XidEvent,
 )
 from gpuvet.parse import node_lines
+from gpuvet.parse.hardware_lines import hardware_line
 from gpuvet.parse.hma_log import is_agent_text, text_records
 from gpuvet.parse.known_lines import known_line
 from gpuvet.parse.place import Spot
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.wrappers import Peeled
+from gpuvet.parse.writer import is_other_program, writer_of
 from gpuvet.parse.xid_line import find_sxid, find_xid, pci_id
 
 LOST_FORM = "GPU has fallen off the bus."
+_QUOTED_SXID = "an SXid in the text of a program, not the kernel: an injection or a copy"
 BOOT_UPTIME_US = 300_000_000  # 5 min: later in a boot no line is its first (ours)
 
 _LOST = re.compile(r"(?:NVRM: )?GPU (?P<pci>[0-9a-fA-F:.]+): GPU has fallen off the bus")
@@ -36,6 +40,8 @@ _PROBE_MIDDLE = re.compile(r"(?:NVRM: )?\(PCI ID: .*?\) installed in this system
 _PROBE_TAIL = re.compile(r"(?:NVRM: )?fallen off the bus and is not responding")
 _CONTINUES = ("MMU Fault", "Fault is of type")
 _TRACED = re.compile(r"(?:^|\s)(?P<seconds>\d{1,9})\.(?P<micros>\d{6}): nvidia\w*:\s*$")
+# nvidia-smi prints it, so any program may log it; a text that only quotes it does not count.
+_INFOROM_START = re.compile(r"(?:WARNING: )?infoROM is corrupted", re.IGNORECASE)
 _MENTIONS = re.compile(r"NVRM|SXid|\bXid\b|\bXID|fallen off the bus")
 
 
@@ -96,7 +102,7 @@ def is_whole_probe(body: str) -> bool:
 
 
 def _agent(body: str, spot: Spot) -> Reading | None:
-    if not is_agent_text(spot.text):
+    if not is_agent_text(spot.text) or is_other_program(spot.peeled):
         return None
     return _records(*text_records(body, spot.place(Source.HMA)))
 
@@ -112,7 +118,7 @@ def _xid(body: str, spot: Spot) -> Reading | None:
         if spot.peeled.uptime_us is None:
             uptime = int(traced["seconds"]) * 1_000_000 + int(traced["micros"])
             spot = spot._replace(peeled=spot.peeled._replace(uptime_us=uptime))
-    source = _writer(spot.peeled, lead) if core.well_formed else Source.USER_SPACE
+    source = writer_of(spot.peeled, lead) if core.well_formed else Source.USER_SPACE
     place = spot.place(source, "Xid")
     # A part of a line that needed no cleaning needs none either.
     fit = place["raw"] == spot.text and body in spot.text
@@ -137,9 +143,11 @@ def _sxid(body: str, spot: Spot) -> Reading | None:
         return None
     if core.detail:
         return _PART
-    lead = body[: core.start].replace("nvidia-", "")
+    source = writer_of(spot.peeled, body[: core.start].replace("nvidia-", ""))
+    if source is Source.USER_SPACE:
+        return Reading(Fate.BENIGN, note=_QUOTED_SXID)
     event = SxidEvent(
-        **spot.place(_writer(spot.peeled, lead), "SXid"),
+        **spot.place(source, "SXid"),
         code=core.code,
         switch=core.switch,
         switch_pci=core.switch_pci,
@@ -154,12 +162,15 @@ def _lost(body: str, spot: Spot) -> Reading | None:
     match = _LOST.match(body)
     if match is None:
         return None
-    place = spot.place(Source.GPU_LOST, "GPU ")
+    by_program = is_other_program(spot.peeled)
+    place = spot.place(Source.USER_SPACE if by_program else Source.GPU_LOST, "GPU ")
     return _records(XidEvent(**place, code=79, pci=pci_id(match["pci"]), text=LOST_FORM))
 
 
 def _torn(body: str, spot: Spot) -> Reading | None:
     peeled = spot.peeled
+    if is_other_program(peeled):
+        return None
     if body.startswith(_CONTINUES) or (peeled.continued and not body.startswith("NVRM:")):
         return Reading(Fate.UNDERSTOOD, piece=Piece.CONTINUATION)
     if _PROBE_HEAD.match(body):
@@ -173,7 +184,7 @@ def _torn(body: str, spot: Spot) -> Reading | None:
 
 def _identity(body: str, spot: Spot) -> Reading | None:
     known = node_lines.identity(body)
-    if known is None:
+    if known is None or is_other_program(spot.peeled):
         return None
     pci = pci_id(known.pci) if known.pci else None
     place = spot.place(_program(spot.peeled))
@@ -193,7 +204,7 @@ def _boundary(body: str, spot: Spot) -> Reading | None:
 
 def _inforom(body: str, spot: Spot) -> Reading | None:
     pci = node_lines.corrupted_inforom(body)
-    if pci is None:
+    if pci is None or (is_other_program(spot.peeled) and not _INFOROM_START.match(body)):
         return None
     return _records(InforomCorrupted(**spot.place(Source.AGENT), pci=pci_id(pci)))
 
@@ -204,6 +215,8 @@ def _kubernetes(body: str, spot: Spot) -> Reading | None:
         told, source = node_lines.condition_xid(body), Source.EKS_CONDITION
     if told is None:
         return None
+    if is_other_program(spot.peeled):
+        source = Source.USER_SPACE
     return _records(XidEvent(**spot.place(source), code=told.code, uuid=told.uuid))
 
 
@@ -219,6 +232,14 @@ def _fabric(body: str, spot: Spot) -> Reading | None:
     if fabric is None or fabric.state is None:
         return None
     return _records(FabricManagerLine(**spot.place(Source.SERVICE), **fabric._asdict()))
+
+
+def _hardware(body: str, spot: Spot) -> Reading | None:
+    peeled = spot.peeled
+    said = None if peeled.kernel is False or peeled.relayed else hardware_line(body)
+    if said is None:
+        return None
+    return _records(HardwareError(**spot.place(Source.KERNEL), **said._asdict()))
 
 
 def _known(body: str, spot: Spot) -> Reading | None:  # noqa: ARG001 - one shape for all readers
@@ -238,21 +259,13 @@ READERS: tuple[Callable[[str, Spot], Reading | None], ...] = (
     _kubernetes,
     _shutdown,
     _fabric,
+    _hardware,
     _known,
 )
 
 
 def _records(*records: AnyRecord) -> Reading:
     return Reading(Fate.UNDERSTOOD, records)
-
-
-def _writer(peeled: Peeled, lead: str) -> Source:
-    """Return who wrote a driver-shaped line, from its transport and what stands before it."""
-    if peeled.kernel is True:
-        return Source.KERNEL
-    if lead.strip() or peeled.relayed:
-        return Source.AGENT
-    return Source.USER_SPACE if peeled.kernel is False else Source.KERNEL
 
 
 def _program(peeled: Peeled) -> Source:

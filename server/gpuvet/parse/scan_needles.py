@@ -1,14 +1,14 @@
 """Finds the lines of a block that may say something of a GPU, a boot or an agent. Pure.
 
-Two needles are common in the logs we read and are searched directly. The rest are rare: a sieve
-drops all but a few letters of the block, and only where the letters of a needle are left in the
-sieve is the block itself searched for it.
+Needles that no scarce letter tells, or that are common in the logs we read, are searched directly.
+The rest are rare: a sieve drops all but a few letters of the block, and only where the letters of
+a needle are left in the sieve is the block itself searched for it.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-COMMON = (b"NVRM", b"-fabricmanager")
+COMMON = (b"NVRM", b"-fabricmanager", b"Kernel panic - not syncing", b"controller is down")
 RARE = (
     *(b"SXid (PCI:", b"xid: Xid (PCI:", b"XidCriticalError", b"NvidiaXID"),
     *(b"MMU Fault: ENGINE", b"Fault is of type FAULT_", b"infoROM is corrupted"),
@@ -17,6 +17,8 @@ RARE = (
     *(b"Linux version ", b"BOOT_IMAGE=", b"Power key pressed", b"Received SIGTERM"),
     *(b"Reached target System Shutdown", b"Reached target Shutdown"),
     *(b"HealthMonitoringAgentDetectionEvent", b"Encountered FaultyInstance. Replace"),
+    *(b"[Hardware Error]", b"EDAC MC", b"BUG: soft lockup"),
+    *(b"PCIe Bus Error: severity=Unc", b"AER: Unc", b"AER: Multiple Unc"),
     b'"MESSAGE":[',
 )
 # Letters that are scarce in logs yet tell the needles apart. T and k would let every stamp and

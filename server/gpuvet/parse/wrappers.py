@@ -14,6 +14,9 @@ from gpuvet.parse.times import Stamp, leading_stamp
 
 MOST_LAYERS = 8  # CloudWatch, Fluent Bit, CRI, syslog, uptime and thread tag are six
 
+# Syslog identifiers of what only passes the kernel's own buffer on.
+KERNEL_TAGS = frozenset({"kernel", "kmsg", "dmesg", "klogd"})
+
 _UPTIME = re.compile(r"\[ *(\d{1,9})\.(\d{6})(?: <[^>]{0,20}>)?\] ?(?:\[ *[TC]\d+\] ?)?")
 _LEVEL = re.compile(
     r"(?P<facility>kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) *:"
@@ -31,6 +34,8 @@ _HEADER = re.compile(
 _NO_HOST = re.compile(r"(?P<name>[A-Za-z][\w./@-]*)(?:\[(?P<pid>\d+)\])?:(?: |$)")
 # These start a kernel message; without a host before them they are no syslog identifier.
 _KERNEL_PREFIX = re.compile(r"NVRM$|nvidia|nvswitch|audit$|EXT4|XFS|pci|mce$|EDAC")
+# A kernel's own message whose first words look like a host and a program.
+_KERNEL_OWN = re.compile(r"nvme nvme\d+: |EDAC MC\d+: |(?:NMI )?watchdog: BUG: |BUG: soft lockup")
 _INSTANCE = re.compile(r"(?<![0-9A-Za-z])i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])")
 
 
@@ -221,6 +226,8 @@ class _Layers:
             self.channel += match["stream"]
             return rest[match.end() :]
         self.took(stamp)
+        if _KERNEL_OWN.match(rest):
+            return rest
         if match := _HEADER.match(rest):
             self._from(match["host"], match["name"], match["pid"])
             return rest[match.end() :]
@@ -235,5 +242,5 @@ class _Layers:
         self.host = host or self.host
         self.identifier = name
         self.pid = int(pid) if pid and pid.isdecimal() and len(pid) < 10 else None
-        self._transport(name == "kernel")
-        self.bare = name != "kernel"
+        self._transport(name in KERNEL_TAGS)
+        self.bare = name not in KERNEL_TAGS

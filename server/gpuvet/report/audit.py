@@ -6,11 +6,13 @@ from typing import NamedTuple
 from gpuvet.model.audit import (
     AuditReport,
     DiffSpan,
+    FaultRow,
     Hole,
     HoleCause,
     HoleKind,
     LightStep,
     NodeSight,
+    ReplacementRow,
     Sight,
     Witness,
 )
@@ -19,7 +21,7 @@ from gpuvet.model.coverage import Shipper
 from gpuvet.model.verdict import Verdict
 from gpuvet.report.render import render
 from gpuvet.report.verdict import group_coverage, group_nodes
-from gpuvet.report.words import counted, span
+from gpuvet.report.words import counted, some, span, utc
 
 SHORT_WORDS = 600
 _MOST_NODES = 60
@@ -92,7 +94,7 @@ def _context(report: AuditReport) -> dict[str, object]:
         "more_claims": len(claims) - _MOST_NODES,
         "holes": holes[:_MOST_HOLES],
         "more_holes": len(holes) - _MOST_HOLES,
-        "kernel_holes": [g for g in holes if g.shown.source not in _SERVICES],
+        "kernel_holes": [g for g in holes if g.shown.source not in _SERVICES and _is_dark(g.shown)],
         "witnesses": group_witnesses(report.sight)[:_MOST_ROWS],
         "names": [w.value for w in Witness],
         "groups": [
@@ -107,6 +109,8 @@ def _context(report: AuditReport) -> dict[str, object]:
         "not_seen": report.not_seen[:_MOST_ROWS],
         "more_not_seen": len(report.not_seen) - _MOST_ROWS,
         "steps": next_steps(report),
+        "fault_line": fault_line,
+        "replaced_line": replaced_line,
         "unread": [f for f in report.files if f.status != "read"],
         "lost": report.lost.rows[:_MOST_ROWS],
         "lost_total": sum(row.gpu_hours for row in report.lost.rows),
@@ -160,7 +164,8 @@ def group_holes(holes: Sequence[Hole]) -> tuple[HoleGroup, ...]:
     """
     groups: dict[tuple[object, ...], list[Hole]] = {}
     for hole in holes:
-        key = (hole.group, hole.source, hole.start, hole.end, hole.state, because(hole))
+        where = (hole.group, hole.source, hole.start, hole.end)
+        key = (*where, hole.state, _is_dark(hole), because(hole))
         groups.setdefault(key, []).append(hole)
     found = [
         HoleGroup(
@@ -177,9 +182,15 @@ def group_holes(holes: Sequence[Hole]) -> tuple[HoleGroup, ...]:
 _SERVICES = frozenset({Shipper.SERVICE, Shipper.APP})
 
 
+def _is_dark(hole: Hole) -> bool:
+    """Say whether hours of a hole were seen by no other source of the node either."""
+    return hole.hours > hole.seen_elsewhere
+
+
 def _hole_order(group: HoleGroup) -> tuple[object, ...]:
     hole = group.shown
-    return (hole.source in _SERVICES, -hole.hours * len(group.nodes), group.nodes[0])
+    size = -hole.hours * len(group.nodes)
+    return (hole.source in _SERVICES, not _is_dark(hole), size, group.nodes[0])
 
 
 def because(hole: Hole) -> str:
@@ -225,6 +236,24 @@ def next_steps(report: AuditReport) -> tuple[NextStep, ...]:
                 nodes=tuple(dict.fromkeys((*known.nodes, *row.nodes))),
             )
     return tuple(sorted(found.values(), key=lambda n: n.step.cost))
+
+
+def fault_line(row: FaultRow) -> str:
+    """Return a fault as one phrase with its evidence id."""
+    again = f", recurs over {row.boots} boots of this hardware" if row.recurs else ""
+    beside = ", follows another event" if row.consequence else ""
+    last = utc(row.last) + ("" if row.in_window else ", before the window")
+    return (
+        f"{row.node} {row.pci or 'GPU not told'}: Xid {row.code}, "
+        f"{counted(row.events, 'event')}{again}{beside}, last {last} ({row.evidence})"
+    )
+
+
+def replaced_line(row: ReplacementRow) -> str:
+    """Return a replacement as one phrase: when, who, which for which."""
+    new = some(row.new) or "no successor has joined"
+    tie = f" ({row.link}{'' if row.certain else ', a hypothesis'})" if row.link else ""
+    return f"{utc(row.at)} {row.call} by {row.by}: {some(row.old) or '?'} -> {new}{tie}"
 
 
 def used_total(report: AuditReport) -> str | None:

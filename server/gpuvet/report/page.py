@@ -8,16 +8,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuvet.model.cause import EventKind, TimelineEvent
 from gpuvet.model.hours import HOUR_WORDS, HourCode, HourGrid
-from gpuvet.report.words import plain, utc, whole_plain
+from gpuvet.report.words import plain, some, utc, whole_plain
 
 # Ours: together these keep a page of 1,000 nodes below 20,000 DOM nodes.
 MOST_NODE_ROWS = 1_000
-MOST_ROWS = 200
-MOST_MARKS = 400
+MOST_ROWS = 150
+MOST_MARKS = 300
+MOST_SPOTS = 3_000
 
 LANES = (
     "Faults",
@@ -160,6 +161,7 @@ def map_data(
         "holes": _holes(reasons, place, sources, start, words),
         "lanes": list(LANES),
         "marks": marks(events, place),
+        "spots": spots(events, place, words),
         "words": list(words),
     }
 
@@ -229,31 +231,47 @@ def lane_of(event: TimelineEvent) -> str:
     return "Replacements" if lane == "Changes" and _REPLACE.search(event.what) else lane
 
 
-def marks(events: Sequence[TimelineEvent], place: Mapping[str, int]) -> list[list[Any]]:
-    """Return marks as [lane, second, until or 0, node or -1, kind, what, source, evidence, nodes].
+class Group(NamedTuple):
+    """The same thing on one or several nodes within one hour: one mark and one row."""
 
-    The same thing on several nodes within one hour is one mark with their number; what is left
-    beyond the limit is dropped lane by lane from the longest one, so that no lane goes empty.
+    lane: str
+    first: TimelineEvent
+    nodes: tuple[str, ...]
+
+
+def grouped(events: Sequence[TimelineEvent]) -> tuple[Group, ...]:
+    """Return events folded by hour, at most as many as are drawn, in the order of time.
+
+    What is beyond the limit is dropped from the end of the longest lane, so that no lane goes
+    empty.
     """
-    grouped: dict[tuple[object, ...], list[TimelineEvent]] = {}
+    found: dict[tuple[object, ...], list[TimelineEvent]] = {}
     for event in events:
         text = event.what.replace(event.node or "\0", "…")
         key = (lane_of(event), event.kind, text, event.source, int(event.at.timestamp()) // 3600)
-        grouped.setdefault(key, []).append(event)
-    lanes: dict[str, list[list[Any]]] = {}
-    for (lane, *_), same in grouped.items():
-        lanes.setdefault(str(lane), []).append(_mark(str(lane), same, place))
-    while sum(map(len, lanes.values())) > MOST_MARKS:
+        found.setdefault(key, []).append(event)
+    lanes: dict[str, list[Group]] = {}
+    for same in found.values():
+        lane = lane_of(same[0])
+        nodes = tuple(dict.fromkeys(e.node for e in same if e.node))
+        lanes.setdefault(lane, []).append(Group(lane, same[0], nodes))
+    while (over := sum(map(len, lanes.values())) - MOST_MARKS) > 0:
         longest = max(lanes.values(), key=len)
-        del longest[max(1, len(longest) - (sum(map(len, lanes.values())) - MOST_MARKS)) :]
-    return sorted((m for own in lanes.values() for m in own), key=lambda m: (m[0], m[1]))
+        del longest[max(1, len(longest) - over) :]
+    kept = (group for own in lanes.values() for group in own)
+    return tuple(sorted(kept, key=lambda g: (g.first.at, g.lane, g.first.what)))
 
 
-def _mark(lane: str, same: Sequence[TimelineEvent], place: Mapping[str, int]) -> list[Any]:
-    first = same[0]
-    nodes = dict.fromkeys(e.node for e in same if e.node)
+def marks(events: Sequence[TimelineEvent], place: Mapping[str, int]) -> list[list[Any]]:
+    """Return marks: lane, second, until or 0, node or -1, kind, what, source, evidence, nodes."""
+    found = [_mark(group, place) for group in grouped(events)]
+    return sorted(found, key=lambda mark: (mark[0], mark[1]))
+
+
+def _mark(group: Group, place: Mapping[str, int]) -> list[Any]:
+    first = group.first
     return [
-        LANES.index(lane),
+        LANES.index(group.lane),
         int(first.at.timestamp()),
         int(first.until.timestamp()) if first.until else 0,
         place.get(first.node or "", -1),
@@ -261,29 +279,51 @@ def _mark(lane: str, same: Sequence[TimelineEvent], place: Mapping[str, int]) ->
         plain(first.what),
         plain(", ".join((first.source, *first.agreeing))),
         plain(first.evidence[0] if first.evidence else first.stream or ""),
-        len(nodes),
+        len(group.nodes),
     ]
+
+
+def spots(
+    events: Sequence[TimelineEvent], place: Mapping[str, int], words: dict[str, int]
+) -> list[list[int]]:
+    """Return what the map marks on its rows, as [node, second, what, source with evidence]."""
+    found: list[list[int]] = []
+    for event in events:
+        number = place.get(event.node or "")
+        if number is None or lane_of(event) not in _ON_THE_MAP:
+            continue
+        behind = event.evidence[0] if event.evidence else event.stream or ""
+        source = _word(words, plain(f"{event.source}, {behind}"))
+        found.append([number, int(event.at.timestamp()), _word(words, plain(event.what)), source])
+    return found[:MOST_SPOTS]
+
+
+_ON_THE_MAP = frozenset(LANES[:4])
 
 
 def event_table(events: Sequence[TimelineEvent]) -> Table:
-    """Return the timeline as a table: the same as the lanes, for keyboard, reader and print."""
-    rows = [
-        (
-            utc(e.at),
-            lane_of(e),
-            plain(e.node or e.resource or ""),
-            whole_plain(e.what) + ("" if e.kind is EventKind.SEEN else f" ({e.kind.value})"),
-            plain(", ".join((e.source, *e.agreeing))),
-            plain(e.evidence[0] if e.evidence else e.stream or ""),
-        )
-        for e in events[:MOST_ROWS]
-    ]
+    """Return the lanes as a table, mark by mark, for keyboard, reader and print."""
+    groups = grouped(events)
+    shown = sum(max(1, len(group.nodes)) for group in groups)
     return Table(
         key="events",
         title="Timeline",
         columns=("Time (UTC)", "Lane", "Where", "What", "Source", "Evidence"),
         kinds=("code", "text", "code", "text", "text", "code"),
-        rows=rows,
-        more=max(0, len(events) - MOST_ROWS),
+        rows=[_event_row(group) for group in groups],
+        more=max(0, len(events) - shown),
         empty="Nothing dated was read.",
+    )
+
+
+def _event_row(group: Group) -> tuple[str, ...]:
+    first = group.first
+    where = some(group.nodes, 2) or first.resource or ""
+    return (
+        utc(first.at),
+        group.lane,
+        plain(where),
+        plain(first.what) + ("" if first.kind is EventKind.SEEN else f" ({first.kind.value})"),
+        plain(", ".join((first.source, *first.agreeing))),
+        plain(first.evidence[0] if first.evidence else first.stream or ""),
     )

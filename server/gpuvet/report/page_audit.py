@@ -28,6 +28,7 @@ _URGENT = (
     Verdict.LEAVE_ALONE,
 )
 _ACTING = frozenset(_URGENT[:3])
+_AGENT = frozenset({CoverageStatus.DETECTIONS, CoverageStatus.NO_HMA_DETECTIONS})
 
 
 def audit_model(report: AuditReport) -> Page:
@@ -90,7 +91,9 @@ def _tiles(report: AuditReport) -> Iterator[Tile]:
     asked = sum(n.hours_asked for n in report.sight)
     share = seen / asked if asked else 0.0
     tone = "good" if share == 1 else "warn" if share >= 0.5 else "bad"
-    yield Tile("Node-hours seen", f"{share:.0%}", f"{seen:,} of {asked:,}", tone, share)
+    agent = sum(n.status in _AGENT for n in report.sight)
+    sub = f"{seen:,} of {asked:,}" + (f"; agent only on {agent}" if agent else "")
+    yield Tile("Kernel log seen", f"{share:.0%}", f"{sub} node-hours", tone, share)
     gpu = [n for n in report.sight if n.status is not CoverageStatus.NOT_APPLICABLE]
     clean = [
         n for n in gpu if n.hours_asked and n.hours_measured == n.hours_asked and not n.xid_events

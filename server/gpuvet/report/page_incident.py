@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from gpuvet.model.cause import BranchAssessment, BranchStatus
+from gpuvet.model.cause import BranchAssessment, BranchStatus, Label
 from gpuvet.model.report import IncidentReport
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.report.incident import BRANCH_NAMES, bar
@@ -38,17 +38,11 @@ def incident_model(report: IncidentReport) -> Page:
     return Page(
         kind="Incident",
         title=f"Incident {report.cluster or ''} {span(report.window.since, report.window.until)}",
-        headline=whole_plain(report.headline),
-        lead=whole_plain(_lead(report, leading)),
+        headline=_headline(report),
+        lead=whole_plain(leading.why if leading else report.confidence_basis),
         facts=tuple(_facts(report)),
         tiles=tuple(_tiles(report)),
-        tables=(
-            _nodes(nodes),
-            _branches(report),
-            event_table(report.timeline),
-            _coverage(report),
-            _unseen(report),
-        ),
+        tables=tuple(_tables(report, nodes, leading)),
         steps=tuple(Step(whole_plain(step)) for step in (*report.actions, *report.recovery)[:20]),
         quotes=tuple(plain(note) for note in report.context[:12]),
         data=map_data(
@@ -60,11 +54,39 @@ def incident_model(report: IncidentReport) -> Page:
     )
 
 
-def _lead(report: IncidentReport, leading: BranchAssessment | None) -> str:
-    if leading is None:
-        return report.confidence_basis
-    signals = [signal.what for signal in leading.signals[:3]]
-    return "; ".join((*leading.facts[:2], *signals)) or leading.why
+def _tables(
+    report: IncidentReport, nodes: Sequence[NodeVerdict], leading: BranchAssessment | None
+) -> Iterator[Table]:
+    yield _nodes(nodes)
+    if leading is not None:
+        yield _why(leading)
+    yield _branches(report)
+    yield event_table(report.timeline)
+    yield _coverage(report)
+    yield _unseen(report)
+
+
+def _headline(report: IncidentReport) -> str:
+    """Return the report's headline without its reasons, which stand below it."""
+    if report.branch is None:
+        return whole_plain(report.headline)
+    word = "Root cause" if report.label is Label.PROVEN else "Leading hypothesis"
+    return f"{word}: {report.branch.value}, {BRANCH_NAMES[report.branch]}"
+
+
+def _why(leading: BranchAssessment) -> Table:
+    rows = [
+        (
+            whole_plain(signal.what),
+            utc(signal.at) if signal.at else "",
+            whole_plain(signal.mechanism or ""),
+            ", ".join(signal.evidence[:3]),
+        )
+        for signal in leading.signals[:MOST_ROWS]
+    ]
+    rows += [(whole_plain(fact), "", "", "") for fact in leading.facts[:MOST_ROWS]]
+    columns = ("What", "When (UTC)", "Leads to", "Evidence")
+    return Table("why", "Why", columns, ("text", "code", "text", "code"), rows)
 
 
 def _ground(node: NodeVerdict) -> str:

@@ -115,7 +115,7 @@ def group_coverage(rows: Sequence[CoverageRow]) -> tuple[CoverageGroup, ...]:
         key = (row.source, row.group, row.status, row.reason, row.hours_measured, row.gaps)
         groups.setdefault(key, []).append(row)
     return tuple(
-        CoverageGroup(shown=members[0], nodes=tuple(m.node for m in members))
+        CoverageGroup(shown=members[0], nodes=tuple(dict.fromkeys(m.node for m in members)))
         for members in groups.values()
     )
 

@@ -42,6 +42,7 @@ def all_tools(source: Source, account: Accessible | None = None) -> list[Tool]:
         build_tool(modes.incident_report, title="Incident report"),
         build_tool(PreflightTools(source).preflight_report, title="Preflight report"),
         build_tool(modes.timeline, title="Timeline"),
+        build_tool(modes.audit_report, title="Audit report"),
         build_tool(calculators.node_verdicts, title="Node verdicts"),
         build_tool(calculators.log_coverage, title="Log coverage"),
         build_tool(calculators.explain_xid, title="Explain an Xid", open_world=False),

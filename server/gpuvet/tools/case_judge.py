@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.tools.arguments import Where
@@ -58,12 +59,25 @@ class CaseJudge:
         from gpuvet.modes.incident import incident_report
         from gpuvet.modes.window import Asked
 
-        case = self._read()
-        if question:
-            meta = case.meta.model_copy(update={"question": question})
-            case = replace(case, meta=meta)
         asked = Asked(since=since, until=until, failure_at=failure_at)
-        return incident_report(case, asked, clock=self._clock())
+        return incident_report(self._asked(question), asked, clock=self._clock())
+
+    def audit(
+        self, *, question: str | None, since: str | None, until: str | None, where: Where
+    ) -> AuditReport:
+        """Return the audit report of a window."""
+        _refuse_elsewhere(where)
+        from gpuvet.modes.audit import audit_report
+        from gpuvet.modes.window import Asked
+
+        asked = Asked(since=since, until=until)
+        return audit_report(self._asked(question), asked, clock=self._clock())
+
+    def _asked(self, question: str | None) -> "Case":
+        case = self._read()
+        if not question:
+            return case
+        return replace(case, meta=case.meta.model_copy(update={"question": question}))
 
     def preflight(
         self, *, question: str | None, words: "RunWords", where: Where
@@ -72,10 +86,7 @@ class CaseJudge:
         _refuse_elsewhere(where)
         from gpuvet.modes.preflight import preflight_report
 
-        case = self._read()
-        if question:
-            case = replace(case, meta=case.meta.model_copy(update={"question": question}))
-        return preflight_report(case, words, clock=self._clock())
+        return preflight_report(self._asked(question), words, clock=self._clock())
 
     def _read(self) -> "Case":
         from gpuvet.case import load_case

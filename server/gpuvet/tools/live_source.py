@@ -6,6 +6,7 @@ from gpuvet.aws.budget import MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
 from gpuvet.aws.live_account import LiveAccounts
 from gpuvet.errors import UsageError
 from gpuvet.model.access import AccessReport
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.model.target import read_target
@@ -58,6 +59,17 @@ class LiveSource:
         asked = Asked(since=since, until=until, failure_at=failure_at)
         case = self._case(where, question)
         return incident_report(case, asked, clock=self._accounts.clock.now())
+
+    def audit(
+        self, *, question: str | None, since: str | None, until: str | None, where: Where
+    ) -> AuditReport:
+        """Return the audit report of a window."""
+        from gpuvet.modes.audit import audit_report
+        from gpuvet.modes.window import Asked
+
+        asked = Asked(since=since, until=until)
+        case = self._case(where, question)
+        return audit_report(case, asked, clock=self._accounts.clock.now())
 
     def preflight(
         self, *, question: str | None, words: "RunWords", where: Where

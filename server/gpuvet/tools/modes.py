@@ -1,4 +1,4 @@
-"""Tools that answer a whole question: the incident report and its timeline."""
+"""Tools that answer a whole question: incident report, timeline, audit report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Annotated, Protocol
 from mcp.types import CallToolResult
 from pydantic import AwareDatetime, Field
 
+from gpuvet.model.audit import AuditReport
 from gpuvet.model.base import Value
 from gpuvet.model.cause import Branch, BranchStatus, Label, TimelineEvent
 from gpuvet.model.report import (
@@ -31,6 +32,7 @@ from gpuvet.tools.arguments import (
     Until,
     Where,
 )
+from gpuvet.tools.audit_pages import AuditPage, audit_page, sight_order
 from gpuvet.tools.paging import onward, resume, with_rest
 from gpuvet.tools.reply import fit, limit_of, reply
 
@@ -118,6 +120,12 @@ class Triage(Protocol):
         where: Where,
     ) -> IncidentReport:
         """Return the incident report of a window."""
+        ...
+
+    def audit(
+        self, *, question: str | None, since: str | None, until: str | None, where: Where
+    ) -> AuditReport:
+        """Return the audit report of a window."""
         ...
 
 
@@ -222,6 +230,52 @@ class ModeTools:
             return answer, with_rest(_timeline_text(kept), len(kept), len(events), rest)
 
         answer, text, _ = fit(page, len(events) - start, limit_of(detail))
+        return reply(answer, text)
+
+    def audit_report(
+        self,
+        question: Question = None,
+        since: Since = None,
+        until: Until = None,
+        cluster: Cluster = None,
+        instances: Instances = None,
+        tag: Tag = None,
+        profile: Profile = None,
+        region: Region = None,
+        role: Role = None,
+        detail: Detail = "summary",
+        cursor: Cursor = None,
+    ) -> Annotated[CallToolResult, AuditPage]:
+        """Say whether the logs of a fleet can be trusted over a period, and what may be claimed.
+
+        Ask this for "were there GPU errors last week?". Gives a sentence per node and one for the
+        fleet with hours seen of hours asked, every hole with its reason, faults that recur,
+        replaced nodes, lost GPU hours, and the cheapest step that would show more. 'full' adds
+        the tables. `cursor` goes on with more nodes.
+        """
+        asked = {
+            "question": question,
+            "since": since,
+            "until": until,
+            **Where(cluster, instances, tag, profile, region, role)._asdict(),
+        }
+        start = resume(cursor, "audit_report", asked)
+        report = self.triage.audit(
+            question=asked["question"],
+            since=asked["since"],
+            until=asked["until"],
+            where=Where.of(asked),
+        )
+        ordered = sorted(report.sight, key=lambda n: sight_order(report, n))
+
+        def page(count: int) -> tuple[AuditPage, str]:
+            kept = ordered[start : start + count]
+            rest = onward("audit_report", asked, start + len(kept), len(ordered))
+            answer = audit_page(report, kept, total=len(ordered), cursor=rest)
+            text = report.markdown if detail == "full" else report.short
+            return answer, with_rest(text, len(kept), len(ordered), rest)
+
+        answer, text, _ = fit(page, len(ordered) - start, limit_of(detail))
         return reply(answer, text)
 
 

@@ -257,7 +257,7 @@ def test_no_failure_read_before_a_final_64_contradicts_nothing() -> None:
 
 def test_channel_lines_of_a_48_are_no_second_finding() -> None:
     found = judged_first(xid(48, DRAM), xid(48, CHANNEL, 1), xid(48, CHANNEL, 2))
-    assert [g.what for g in found.grounds] == ["Xid 48, 3 lines: DRAM"]
+    assert [g.what for g in found.grounds] == ["Xid 48, one fault in 3 lines: DRAM"]
 
 
 def test_an_open_question_about_the_memory_outranks_a_reboot() -> None:

@@ -32,8 +32,13 @@ RETIRE = "Retiring TPC 3 from GPC 1 with a spare from the same GPC."
         pytest.param([xid(156, RETIRE)], NodeFacts(), "REBOOT", id="a TPC repair is staged"),
         pytest.param(
             [xid(156, RETIRE, -days(1)), reboot(-3600), xid(156, RETIRE)],
+            *(NodeFacts(), "REPLACE"),
+            id="the same TPC again after a reboot",
+        ),
+        pytest.param(
+            [xid(156, RETIRE, -days(1)), reboot(-3600), xid(156, RETIRE.replace("3", "4"))],
             *(NodeFacts(), "UNVERIFIED"),
-            id="a TPC repair again after a reboot",
+            id="another TPC after a reboot is a trend",
         ),
         pytest.param([xid(160, "news")], NodeFacts(), "MONITOR", id="a channel repair"),
         pytest.param(

@@ -184,7 +184,8 @@ def test_a_header_that_claims_a_name_of_megabytes_is_not_read(tmp_path: Path) ->
     data = first.tobuf() + XID.encode().ljust(512, b"\0") + member.tobuf()
     path.write_bytes(data.ljust(20 * 512, b"\0"))
     case = load_case(path)
-    assert report(case, "(rest of the archive)").reason == "cut short: a header of more than 1 MiB"
+    reason = report(case, "(rest of the archive)").reason or ""
+    assert reason.endswith("cut short: a header of more than 1 MiB")
     assert lines_of(case) == [XID]
 
 

@@ -14,6 +14,7 @@ from gpuvet.model.events import (
     FabricManagerLine,
     FabricState,
     GpuIdentity,
+    HardwareError,
     InforomCorrupted,
     Shutdown,
     Source,
@@ -246,7 +247,11 @@ def test_what_is_not_the_drivers_form_is_no_event_but_is_counted_and_shown(line:
         ),
         ("12,4711,430954509105,-;NVRM: Xid (PCI:0000:53:00): 79, x", Source.USER_SPACE),
         ("[gpu-health] [CRITICAL] XID: NVRM: Xid (PCI:0000:53:00): 79, x", Source.AGENT),
-        (service("monitor[7]", "saw NVRM: Xid (PCI:0000:53:00): 79, x"), Source.AGENT),
+        (service("monitor[7]", "saw NVRM: Xid (PCI:0000:53:00): 79, x"), Source.USER_SPACE),
+        (service("nv-hostengine[7]", "saw NVRM: Xid (PCI:0000:53:00): 79, x"), Source.AGENT),
+        (service("kernel[0]", "NVRM: Xid (PCI:0000:53:00): 79, x"), Source.KERNEL),
+        (service("dmesg", "[430954.509105] NVRM: Xid (PCI:0000:53:00): 79, x"), Source.KERNEL),
+        (service("root", "NVRM: GPU 0000:53:00.0: GPU has fallen off the bus."), Source.USER_SPACE),
         (
             "py-12 [003] d..1. 123.456789: nvidia_dev_xid: Xid (PCI:0000:53:00): 79, x",
             Source.KERNEL,
@@ -610,7 +615,6 @@ def test_a_corrupted_inforom_is_read_from_any_log() -> None:
         kernel("NVRM: Rate limiting GSP RPC error prints for GPU at PCI:0000:53:00 (printing 1)"),
         kernel("NVRM: Persistence mode is deprecated and will be removed"),
         kernel("NVRM: Applied patches:"),
-        kernel("NVRM: GPU 0000:53:00.0: RmInitAdapter failed! (0x22:0x56:894)"),
         kernel("NVRM: The NVIDIA probe routine failed for 1 device(s)."),
     ],
 )
@@ -755,3 +759,18 @@ def test_every_line_is_counted_exactly_once(lines: list[str]) -> None:
     assert counts.lines == (
         counts.understood + counts.benign + counts.unrelated + counts.not_understood
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nvme nvme1: controller is down; will reset: CSTS=0xffffffff",
+        "EDAC MC0: 1 UE memory read error",
+        "watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:4242]",
+        "BUG: soft lockup - CPU#12 stuck for 23s! [python:4242]",
+        "Kernel panic - not syncing: Fatal machine check",
+    ],
+)
+@pytest.mark.parametrize("stamp", ["[Sun Feb 23 16:24:18 2026] ", "[430954.509105] ", ""])
+def test_first_words_of_the_kernel_are_no_host_and_no_program(stamp: str, text: str) -> None:
+    assert isinstance(only(stamp + text), HardwareError)

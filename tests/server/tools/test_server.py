@@ -50,6 +50,7 @@ async def test_every_tool_is_read_only_titled_and_described(era: Era) -> None:
         "incident_report",
         "preflight_report",
         "timeline",
+        "audit_report",
         "node_verdicts",
         "log_coverage",
         "explain_xid",
@@ -138,6 +139,22 @@ async def test_a_code_is_explained_and_a_line_decoded() -> None:
     assert "REBOOT" in text_of(by_code)
     assert "link 8" in text_of(by_line).lower()
     assert by_line.structured_content is not None
+
+
+async def test_an_audit_says_what_may_be_claimed_in_both_halves() -> None:
+    case = CASES / "field" / "12-audit-rotation-and-hole" / "inputs"
+    async with connected(case) as client:
+        result = await call(client, "audit_report")
+        whole = await call(client, "audit_report", detail="full")
+    structured = result.structured_content
+    assert structured is not None
+    assert structured["claim"] in text_of(result)
+    assert structured["counts"] == {"NOT OBSERVABLE": 3, "LEAVE ALONE": 1}
+    assert [h["hours"] for h in structured["holes"]] == [24, 20, 2]
+    assert structured["shown"] == structured["total"] == 4
+    assert max(len(text_of(result)), len(json.dumps(structured, separators=(",", ":")))) <= 8_000
+    assert "## Holes" in text_of(whole)
+    assert len(text_of(whole)) <= 40_000
 
 
 async def test_coverage_names_group_stream_and_hours() -> None:

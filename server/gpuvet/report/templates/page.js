@@ -90,11 +90,10 @@
     if (!holesOf.has(hole[0])) holesOf.set(hole[0], []);
     holesOf.get(hole[0]).push(hole);
   }
-  const marksOf = new Map();
-  for (const mark of data.marks) {
-    if (mark[3] < 0 || mark[0] > 3) continue;
-    if (!marksOf.has(mark[3])) marksOf.set(mark[3], []);
-    marksOf.get(mark[3]).push(mark);
+  const spotsOf = new Map();
+  for (const spot of data.spots) {
+    if (!spotsOf.has(spot[0])) spotsOf.set(spot[0], []);
+    spotsOf.get(spot[0]).push(spot);
   }
   const words = data.nodes.map((n) => `${n[0]} ${n[1]} ${n[3]} ${n[2]}`.toLowerCase());
   const fewRows = data.nodes.reduce((sum, n) => sum + 1 + n[4 + 1].length, 0) <= 64;
@@ -271,9 +270,13 @@
   // The end of an id or a stream tells it from its neighbours, so the middle goes.
   const short = (p, text, room) => {
     if (p.measureText(text).width <= room) return text;
-    const fits = Math.max(4, Math.floor(text.length * room / p.measureText(text).width) - 1);
-    const head = Math.min(3, Math.floor(fits / 3));
-    return `${text.slice(0, head)}\u2026${text.slice(text.length - (fits - head))}`;
+    let kept = text.length - 1, cut = text;
+    do {
+      const head = Math.min(3, Math.floor(kept / 3));
+      cut = `${text.slice(0, head)}\u2026${text.slice(text.length - (kept - head))}`;
+      kept -= 1;
+    } while (kept > 4 && p.measureText(cut).width > room);
+    return cut;
   };
 
   const draw = () => {
@@ -298,7 +301,7 @@
     grid(p);
     for (let i = first; i < last; i++) {
       if (rows[i][1] >= 0) continue;
-      for (const mark of marksOf.get(rows[i][0]) || []) {
+      for (const mark of spotsOf.get(rows[i][0]) || []) {
         const hour = (mark[1] - data.start) / HOUR;
         if (hour < 0 || hour >= data.hours) continue;
         fault(p, box.gutter + hour * box.step, i * box.high - top + box.high / 2, Math.min(5, box.high / 2 - 1));
@@ -342,8 +345,8 @@
     }
     for (const reason of [...new Set(reasonsAt(index, source, hour))].slice(0, 4)) list.append(make("li", reason));
     const from = data.start + hour * HOUR;
-    for (const mark of marksOf.get(index) || []) {
-      if (mark[1] >= from && mark[1] < from + HOUR) list.append(make("li", `${clock(mark[1])} ${mark[5]} (${mark[6]}, ${mark[7]})`));
+    for (const spot of spotsOf.get(index) || []) {
+      if (spot[1] >= from && spot[1] < from + HOUR) list.append(make("li", `${clock(spot[1])} ${data.words[spot[2]]} (${data.words[spot[3]]})`));
     }
     detail.replaceChildren(head, make("p", node[2]), list);
   };
