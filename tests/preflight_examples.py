@@ -58,7 +58,7 @@ from gpuvet.model.capacity import (
 )
 from gpuvet.model.changes import EventMeaning
 from gpuvet.model.check import CheckStatus
-from gpuvet.model.cluster import NodeRecords, Orchestrator
+from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.coverage import CoverageStatus, Shipper
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
@@ -448,6 +448,29 @@ def recovery() -> tuple[Example, ...]:
         Example("P6", UNVERIFIED, "counts were not read", seen(CoverageStatus.UNVERIFIED)),
         Example("P6", UNVERIFIED, "nodes were not listed", hyperpod(listed=denied())),
         Example("P6", UNVERIFIED, "no node", hyperpod(nodes=())),
+        Example(
+            "P6",
+            UNVERIFIED,
+            "streams were not listed",
+            replace(
+                seen(CoverageStatus.NOT_OBSERVABLE),
+                logs_unread=(
+                    NotSeen(what="log streams", reason=Reason.DENIED, closes_with="allow it"),
+                ),
+            ),
+        ),
+        Example(
+            "P6",
+            UNVERIFIED,
+            "unknown platform",
+            replace(seen(CoverageStatus.NOT_OBSERVABLE), orchestrator=Orchestrator.UNKNOWN),
+        ),
+        Example(
+            "P1",
+            UNVERIFIED,
+            "a cluster that could not be described",
+            ec2(orchestrator=Orchestrator.UNKNOWN, cluster=denied()),
+        ),
     )
 
 

@@ -3,22 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from gpuvet.aws.alarms import read_alarms, read_schedules
 from gpuvet.aws.capacity import read_block_status, read_subnets
 from gpuvet.aws.capacity_blocks import read_blocks, read_offerings
-from gpuvet.aws.closing import closes_with, reason_of, subject_of
-from gpuvet.aws.eks import read_addons, read_nodegroups
-from gpuvet.aws.instances import read_health_events, read_instance_health
+from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.aws.network import (
     read_efa_limits,
     read_instances,
     read_region_interfaces,
     read_security_groups,
 )
-from gpuvet.aws.quotas import INTERFACES, read_quota, read_quotas
-from gpuvet.aws.support_reads import read_key, read_place, read_retention, read_workspaces
+from gpuvet.aws.support_reads import read_place
 from gpuvet.calculators.capacity_evidence import CapacityEvidence
 from gpuvet.calculators.poisson import History
 from gpuvet.calculators.run_capacity import extension_hours
@@ -35,17 +31,24 @@ from gpuvet.model.case import CaseNode
 from gpuvet.model.cause import Failure, Symptom
 from gpuvet.model.changes import EventMeaning
 from gpuvet.model.cluster import NodeEvidence, Orchestrator
-from gpuvet.model.evidence import Envelope, Status, Window
+from gpuvet.model.cluster_state import HyperPodCluster
+from gpuvet.model.evidence import Reason, Window
 from gpuvet.model.readiness import Offering
 from gpuvet.model.verdict import NodeVerdict
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import Gathered
 from gpuvet.modes.gather_network import read_routes, transport_lines
 from gpuvet.modes.gather_storage import storage_inputs
+from gpuvet.modes.preflight_account import (
+    absent,
+    account_readings,
+    as_reading,
+    key_readings,
+    kubernetes_readings,
+)
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import read_service_log
 
-T = TypeVar("T")
 # preflight P1: HyperPod says where a node came from when it comes up, maybe weeks ago.
 _EVENTS = timedelta(days=30)
 # P16: how far back a failure to come up counts.
@@ -56,6 +59,8 @@ _LOAD = timedelta(hours=72)
 _MOST_PLACES = 64
 _MANAGER_LIVE = timedelta(hours=2)
 _CLUSTERMGTD = (".clustermgtd",)
+# What keeps a log from being read; an empty one, or one that is not shipped, was looked for.
+_UNREAD = frozenset(Reason) - {Reason.EMPTY, Reason.NOT_SHIPPED, Reason.NOT_SUPPORTED}
 _GONE = frozenset({"terminated", "shutting-down", "ShuttingDown"})
 
 
@@ -74,23 +79,6 @@ class Asked:
     hours: tuple[float, ...]
     job: JobFile | None = None
     scripts: tuple[tuple[str, str], ...] = ()
-
-
-def as_reading(answer: Envelope[T]) -> Reading[T]:
-    """Return an envelope as a check sees it, with what would close it in words."""
-    return Reading(
-        what=subject_of(answer),
-        status=answer.status,
-        value=answer.value,
-        reason=reason_of(answer),
-        closes_with=closes_with(answer),
-        evidence=answer.evidence,
-    )
-
-
-def _absent(what: str) -> Reading[Any]:
-    """Return the reading of a source that this kind of cluster does not have."""
-    return Reading(what, Status.NOT_SUPPORTED, reason="not supported")
 
 
 def read_view(
@@ -131,7 +119,7 @@ def read_view(
         history=_history(view),
     )
     view = _with_network(case, view)
-    view = replace(view, **_account(case, view, now), **_kubernetes(case, view))
+    view = replace(view, **account_readings(case, view, now), **kubernetes_readings(case, view))
     view = _with_storage(case, view, _scope(case, gathered, now))
     return replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
 
@@ -145,7 +133,7 @@ def _with_storage(case: Case, view: View, scope: Scope) -> View:
         storage=storage,
         systems=of_the_job(seen_systems(storage)),
         subnets=_with_subnets_of(case, view.subnets, storage),
-        keys=tuple(_keys(case, storage)),
+        keys=tuple(key_readings(case, storage)),
         nccl=nccl,
         nccl_unread=tuple(one.what for one in unread),
     )
@@ -174,11 +162,11 @@ def _base(
 ) -> View:
     orchestrator = gathered.evidence.orchestrator
     nodes = tuple(_nodes(gathered, verdicts))
-    cluster = as_reading(capacity.cluster) if capacity.cluster else _absent("the HyperPod cluster")
+    cluster = _cluster(case, capacity)
     listed_nodes = (
         as_reading(capacity.hyperpod_nodes)
         if capacity.hyperpod_nodes is not None
-        else _absent("the nodes HyperPod lists")
+        else absent("the nodes HyperPod lists")
     )
     instances = as_reading(capacity.instances)
     return View(
@@ -187,10 +175,11 @@ def _base(
         orchestrator=orchestrator,
         cluster_name=case.meta.cluster or (cluster.value.name if cluster.value else None),
         nodes=nodes,
+        logs_unread=tuple(one for one in gathered.not_seen if one.reason in _UNREAD),
         listed=_listed(listed_nodes if orchestrator.is_hyperpod else instances, nodes),
         cluster=cluster,
         hyperpod_nodes=listed_nodes,
-        events=as_reading(capacity.events) if capacity.events else _absent("cluster events"),
+        events=as_reading(capacity.events) if capacity.events else absent("cluster events"),
         instances=instances,
         reservations=as_reading(capacity.reservations),
         blocks=as_reading(read_blocks(case.aws)),
@@ -203,6 +192,15 @@ def _base(
         job=asked.job,
         scripts=asked.scripts,
     )
+
+
+def _cluster(case: Case, capacity: CapacityEvidence) -> Reading[HyperPodCluster]:
+    """Return the HyperPod cluster; where it is not known to be one, why it could not be read."""
+    if capacity.cluster is not None:
+        return as_reading(capacity.cluster)
+    if capacity.orchestrator is Orchestrator.UNKNOWN and case.meta.cluster is not None:
+        return as_reading(read_cluster(case.aws, case.meta.cluster))
+    return absent("the HyperPod cluster")
 
 
 def _with_subnets_of(
@@ -307,7 +305,7 @@ def _with_network(case: Case, view: View) -> View:
         view,
         limits=_limits(case, view),
         interfaces=as_reading(read_region_interfaces(door)),
-        attached=_absent("how instances are attached")
+        attached=absent("how instances are attached")
         if view.is_hyperpod
         else as_reading(read_instances(door, ids)),
     )
@@ -324,48 +322,6 @@ def _limits(case: Case, view: View) -> Reading[Any]:
     if not view.types:
         return Reading("what instance types have")
     return as_reading(read_efa_limits(case.aws, view.types))
-
-
-def _account(case: Case, view: View, now: datetime) -> dict[str, Any]:
-    """Return the readings of the account that are no cluster's own."""
-    door = case.aws
-    groups = sorted(
-        {s.group for n in view.nodes for s in n.coverage.sources if s.group is not None}
-    )
-    found: dict[str, Any] = {
-        "alarms": as_reading(read_alarms(door)),
-        "schedules": as_reading(read_schedules(door)),
-        "interface_quota": as_reading(read_quota(door, *INTERFACES)),
-        "instance_health": as_reading(read_instance_health(door)),
-        "health_events": as_reading(read_health_events(door, Window(start=now - _STARTS, end=now))),
-        "workspaces": as_reading(read_workspaces(door)),
-    }
-    if view.is_hyperpod:
-        found["usage_quotas"] = as_reading(read_quotas(door, "sagemaker"))
-    if groups:
-        found["retention"] = as_reading(read_retention(door, groups))
-    return found
-
-
-def _kubernetes(case: Case, view: View) -> dict[str, Any]:
-    name: str | None = None
-    if view.orchestrator is Orchestrator.EKS:
-        name = view.cluster_name
-    elif view.cluster.value is not None and view.cluster.value.eks is not None:
-        name = view.cluster.value.eks.rpartition("/")[2]
-    if name is None:
-        known = view.is_known and view.orchestrator is not Orchestrator.HYPERPOD_EKS
-        return {"addons": _absent("EKS add-ons")} if known else {}
-    found: dict[str, Any] = {"addons": as_reading(read_addons(case.aws, name))}
-    if view.orchestrator is Orchestrator.EKS:
-        found["nodegroups"] = as_reading(read_nodegroups(case.aws, name))
-    return found
-
-
-def _keys(case: Case, storage: StorageInputs) -> Iterable[Reading[Any]]:
-    named = dict.fromkeys(s.kms_key for s in storage.systems.value or () if s.kms_key)
-    for key in named:
-        yield as_reading(read_key(case.aws, key))
 
 
 def _offerings(

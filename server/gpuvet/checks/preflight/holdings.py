@@ -63,7 +63,9 @@ class Holding:
 
 def holdings(view: View) -> tuple[Holding, ...]:
     """Return every source of capacity of the run's nodes; at least one, which may be unknown."""
-    found = tuple(_hyperpod(view) if view.is_hyperpod else _ec2(view))
+    # A cluster that could not be described may be HyperPod's, whose capacity EC2 never shows.
+    may_be_hyperpod = view.is_hyperpod or (not view.is_known and view.cluster.was_refused)
+    found = tuple(_hyperpod(view) if may_be_hyperpod else _ec2(view))
     return found or (_unknown("the cluster", "no accelerated node or group was found"),)
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, no_node, stamp, unread
 from gpuvet.checks.preflight.view import RunNode, View
 from gpuvet.model.check import CheckStatus
+from gpuvet.model.cluster import NotSeen
 from gpuvet.model.coverage import VISIBLE, CoverageStatus
 from gpuvet.model.events import HmaRecord
 
@@ -35,6 +36,8 @@ def _sight(view: View, node: RunNode) -> Part:
     }
     refs = (source.evidence,) if source and source.evidence else ()
     status, why = _judged(view, node)
+    lost = _lost(view, node)
+    closes = lost.closes_with if lost is not None else f"the lines per hour of {where}"
     notes = ("a live group without detections shows that the agent's silence counts",)
     is_agent = coverage.status is CoverageStatus.NO_HMA_DETECTIONS
     return Part(
@@ -45,17 +48,28 @@ def _sight(view: View, node: RunNode) -> Part:
         action=f"make the kernel log or the health agent of {node.node} arrive in {where}"
         if status in {CheckStatus.FAIL, CheckStatus.RISK}
         else None,
-        closes_with=f"the lines per hour of {where}" if status is CheckStatus.UNVERIFIED else None,
+        closes_with=closes if status is CheckStatus.UNVERIFIED else None,
         evidence=refs,
         notes=notes if is_agent else (),
         unread=status is CheckStatus.UNVERIFIED,
     )
 
 
+def _lost(view: View, node: RunNode) -> NotSeen | None:
+    """Return a reading of a node's logs that did not succeed, if one did not."""
+    return next((one for one in view.logs_unread if node.node in (one.nodes or (node.node,))), None)
+
+
 def _judged(view: View, node: RunNode) -> tuple[CheckStatus, str]:
     status = node.coverage.status
     if status in VISIBLE:
         return CheckStatus.PASS, status.value
+    # What a refused reading leaves dark may well be lit.
+    lost = _lost(view, node)
+    if lost is not None:
+        return CheckStatus.UNVERIFIED, f"{status.value}, with {lost.what} not read ({lost.reason})"
+    if not view.is_known and status is not CoverageStatus.NOT_APPLICABLE:
+        return CheckStatus.UNVERIFIED, f"{status.value}; which agents run here is not known"
     if status in {CoverageStatus.UNVERIFIED, CoverageStatus.INSUFFICIENT_EXPOSURE}:
         return CheckStatus.UNVERIFIED, f"{status.value}: its hours could not be read"
     if status is CoverageStatus.PARTIAL:

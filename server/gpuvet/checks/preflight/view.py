@@ -24,7 +24,7 @@ from gpuvet.model.capacity import (
 )
 from gpuvet.model.changes import ClusterEvent
 from gpuvet.model.check import Finding
-from gpuvet.model.cluster import NodeRecords, Orchestrator
+from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.cluster_state import GroupState, HyperPodCluster, HyperPodNode
 from gpuvet.model.coverage import NodeCoverage
 from gpuvet.model.job_spec import JobSpec
@@ -124,6 +124,7 @@ class View:
     orchestrator: Orchestrator
     cluster_name: str | None = None
     nodes: tuple[RunNode, ...] = ()
+    logs_unread: tuple[NotSeen, ...] = ()  # readings of the nodes' logs that did not succeed
     listed: Reading[tuple[str, ...]] = field(default_factory=lambda: _no("the list of nodes"))
     cluster: Reading[HyperPodCluster] = field(default_factory=lambda: _no("the cluster"))
     hyperpod_nodes: Reading[tuple[HyperPodNode, ...]] = field(

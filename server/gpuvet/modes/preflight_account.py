@@ -1,0 +1,85 @@
+"""Readings as preflight checks see them; those of the account rather than of one cluster."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from gpuvet.aws.alarms import read_alarms, read_schedules
+from gpuvet.aws.closing import closes_with, reason_of, subject_of
+from gpuvet.aws.eks import read_addons, read_nodegroups
+from gpuvet.aws.instances import read_health_events, read_instance_health
+from gpuvet.aws.quotas import INTERFACES, read_quota, read_quotas
+from gpuvet.aws.support_reads import read_key, read_retention, read_workspaces
+from gpuvet.calculators.storage_inputs import StorageInputs
+from gpuvet.case import Case
+from gpuvet.checks.preflight.reading import Reading
+from gpuvet.checks.preflight.view import View
+from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.evidence import Envelope, Status, Window
+
+T = TypeVar("T")
+# Ours: AWS Health events that were touched this lately can concern a run.
+_TOUCHED = timedelta(days=7)
+
+
+def as_reading(answer: Envelope[T]) -> Reading[T]:
+    """Return an envelope as a check sees it, with what would close it in words."""
+    return Reading(
+        what=subject_of(answer),
+        status=answer.status,
+        value=answer.value,
+        reason=reason_of(answer),
+        closes_with=closes_with(answer),
+        evidence=answer.evidence,
+    )
+
+
+def absent(what: str) -> Reading[Any]:
+    """Return the reading of a source that this kind of cluster does not have."""
+    return Reading(what, Status.NOT_SUPPORTED, reason="not supported")
+
+
+def account_readings(case: Case, view: View, now: datetime) -> dict[str, Any]:
+    """Return the readings of the account that are no cluster's own."""
+    door = case.aws
+    groups = sorted(
+        {s.group for n in view.nodes for s in n.coverage.sources if s.group is not None}
+    )
+    found: dict[str, Any] = {
+        "alarms": as_reading(read_alarms(door)),
+        "schedules": as_reading(read_schedules(door)),
+        "interface_quota": as_reading(read_quota(door, *INTERFACES)),
+        "instance_health": as_reading(read_instance_health(door)),
+        "health_events": as_reading(
+            read_health_events(door, Window(start=now - _TOUCHED, end=now))
+        ),
+        "workspaces": as_reading(read_workspaces(door)),
+    }
+    if view.is_hyperpod:
+        found["usage_quotas"] = as_reading(read_quotas(door, "sagemaker"))
+    if groups:
+        found["retention"] = as_reading(read_retention(door, groups))
+    return found
+
+
+def kubernetes_readings(case: Case, view: View) -> dict[str, Any]:
+    """Return the readings of the Kubernetes side: add-ons and node groups."""
+    name: str | None = None
+    if view.orchestrator is Orchestrator.EKS:
+        name = view.cluster_name
+    elif view.cluster.value is not None and view.cluster.value.eks is not None:
+        name = view.cluster.value.eks.rpartition("/")[2]
+    if name is None:
+        known = view.is_known and view.orchestrator is not Orchestrator.HYPERPOD_EKS
+        return {"addons": absent("EKS add-ons")} if known else {}
+    found: dict[str, Any] = {"addons": as_reading(read_addons(case.aws, name))}
+    if view.orchestrator is Orchestrator.EKS:
+        found["nodegroups"] = as_reading(read_nodegroups(case.aws, name))
+    return found
+
+
+def key_readings(case: Case, storage: StorageInputs) -> Iterable[Reading[Any]]:
+    """Yield the state of each key that a file system is encrypted with."""
+    named = dict.fromkeys(s.kms_key for s in storage.systems.value or () if s.kms_key)
+    for key in named:
+        yield as_reading(read_key(case.aws, key))
