@@ -9,6 +9,7 @@ from preflight_world import (
     KIND,
     NODES,
     RUN,
+    SG,
     alarm,
     at,
     attached,
@@ -23,6 +24,7 @@ from preflight_world import (
     gpu_power,
     group,
     hyperpod,
+    instance,
     instances,
     nccl,
     network,
@@ -42,7 +44,6 @@ from preflight_world import (
 from spec_examples import BASE, job
 from storage_world import SYSTEM
 
-from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import JobFile, View
 from gpuvet.model.bootstrap import ServiceEvent, ServiceRecord
 from gpuvet.model.capacity import (
@@ -61,7 +62,7 @@ from gpuvet.model.cluster import NodeRecords, Orchestrator
 from gpuvet.model.coverage import CoverageStatus, Shipper
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
-from gpuvet.model.network import Route, Transport
+from gpuvet.model.network import Route, SecurityGroup, Transport
 from gpuvet.model.readiness import (
     Addon,
     GroupRetention,
@@ -96,7 +97,7 @@ def spec(text: str = BASE) -> JobFile:
     return JobFile("job.yaml", job_of(text, "job.yaml"), check_text(text).findings, text)
 
 
-def record(what: ServiceEvent, **changes: object) -> ServiceRecord:
+def record(what: ServiceEvent, **changes: Any) -> ServiceRecord:  # noqa: ANN401 (fields of the value)
     base = ServiceRecord(
         node="i-0ffffffffffffff01",
         stream="x.clustermgtd",
@@ -122,21 +123,16 @@ def hma(condition: str | None, reason: str, *, active: bool = True) -> NodeRecor
     return NodeRecords(hma=(own,))
 
 
-def with_group(**changes: object) -> View:
+def with_group(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
     return hyperpod(cluster=cluster(group(**changes)))
 
 
-def without_plan(**changes: object) -> View:
+def without_plan(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
     return hyperpod(cluster=cluster(group(plan=None)), plans=read((), "training plans"), **changes)
 
 
-def in_block(end: float | None = 400, **changes: object) -> View:
+def in_block(end: float | None = 400, **changes: Any) -> View:  # noqa: ANN401 (fields of the value)
     return ec2(reservations=read((reservation(end, **changes),), "capacity reservations"))
-
-
-def value_of(one: Reading[Any]) -> Any:  # noqa: ANN401 (whatever was read)
-    assert one.value is not None
-    return one.value
 
 
 def offered(end: float, hours: int = 24, count: int = 3) -> dict[str, Any]:
@@ -152,21 +148,23 @@ def on_demand(kind: str = KIND) -> View:
     )
 
 
-def fs(**changes: object) -> View:
+def fs(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
     quiet = WeeklyTime(weekday=2, hour=3, minute=0)
     system = SYSTEM.model_copy(update={"maintenance": quiet, **changes})
     return hyperpod(storage=storage(system=system))
 
 
-def stored(**changes: object) -> View:
+def stored(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
     quiet = SYSTEM.model_copy(update={"maintenance": WeeklyTime(weekday=2, hour=3, minute=0)})
-    return hyperpod(storage=storage(system=quiet, **changes))  # type: ignore[arg-type]  # its own names
+    return hyperpod(storage=storage(system=quiet, **changes))
 
 
-REFUSED = Envelope[object](
+MEMBERS = tuple(instance(name) for name in NODES)
+GROUP_READ = SecurityGroup(group_id=SG, inbound=(rule(),))
+REFUSED = Envelope[Any](
     service="fsx", operation="DescribeFileSystems", status=Status.UNVERIFIED, reason=Reason.DENIED
 )
-NONE_LISTED = Envelope[object](
+NONE_LISTED = Envelope[Any](
     service="fsx", operation="DescribeFileSystems", status=Status.OK_EMPTY, value=()
 )
 B200 = "p6-b200.48xlarge"
@@ -356,7 +354,7 @@ def recovery() -> tuple[Example, ...]:
     """P4 to P6."""
     on = read((NodeGroup(name="ng", repair=True),), "node groups")
     off = read((NodeGroup(name="ng", repair=False),), "node groups")
-    plain_eks = {"orchestrator": Orchestrator.EKS}
+    plain_eks: dict[str, Any] = {"orchestrator": Orchestrator.EKS}
     recent = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-3),))
     old = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-20),))
     protected = (record(ServiceEvent.PROTECTED_MODE),)
@@ -601,7 +599,7 @@ def attachment() -> tuple[Example, ...]:
             "P15",
             UNVERIFIED,
             "outbound was not returned",
-            hyperpod(groups=read((value_of(security())[0].model_copy(update={"outbound": None}),))),
+            hyperpod(groups=read((GROUP_READ,))),
         ),
         Example("P15", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),
         Example("P15", UNVERIFIED, "unknown platform", ec2(orchestrator=Orchestrator.UNKNOWN)),
@@ -855,7 +853,7 @@ def beyond() -> tuple[Example, ...]:
         )
     )
     four = tuple(node(f"i-0aaaaaaaaaaaaaa0{i}") for i in range(1, 5))
-    fits = {"nodes": four, "run": replace(RUN, nodes_needed=4)}
+    fits: dict[str, Any] = {"nodes": four, "run": replace(RUN, nodes_needed=4)}
     script = (
         "#!/bin/bash\n#SBATCH --time=4-00 --open-mode=append\nsrun --auto-resume=1 python t.py\n"
     )
@@ -935,8 +933,8 @@ def beyond() -> tuple[Example, ...]:
             ec2(
                 instances=read(
                     (
-                        value_of(instances())[0],
-                        value_of(instances())[1].model_copy(update={"image": "ami-2"}),
+                        MEMBERS[0],
+                        MEMBERS[1].model_copy(update={"image": "ami-2"}),
                     )
                 )
             ),

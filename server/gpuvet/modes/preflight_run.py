@@ -50,11 +50,13 @@ def understand(case: Case, words: RunWords, now: datetime) -> Understood:
     told = case.meta.run or RunPlan()
     said = run_of_question(case.meta.question)
     assumed: list[str] = []
-    hours = words.hours or told.hours or said.hours
+    hours = words.hours if words.hours is not None else told.hours or said.hours
     if hours is not None and not 0 < hours <= _MOST_HOURS:
-        raise UsageError(f"a run of {hours:g} h cannot be judged; give 0 to 4368")
+        raise UsageError(f"a run of {hours:g} h cannot be judged; give up to 4368 h")
     if hours is None:
         assumed.append("no length was given: 24, 48 and 72 h are each decided")
+    if words.checkpoint_gib is not None and words.checkpoint_gib <= 0:
+        raise UsageError(f"a checkpoint of {words.checkpoint_gib:g} GiB cannot be judged")
     start = read_time(words.start, now) if words.start else told.start or said.start
     if start is None:
         assumed.append("no start was given: the run begins now")

@@ -6,7 +6,7 @@ turn, each log lost, each node's log made unreadable.
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 from preflight_examples import EXAMPLES, Example
@@ -40,8 +40,9 @@ def refused(one: Reading[Any]) -> Reading[Any]:
 
 def cut(one: Reading[Any]) -> Reading[Any]:
     value: Any = one.value
-    half = value[: len(value) // 2] if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  (of any kind)
-    return replace(one, status=Status.PARTIAL, value=half, reason="page_cap", closes_with="x")
+    if hasattr(value, "__len__"):
+        value = value[: len(value) // 2]
+    return replace(one, status=Status.PARTIAL, value=value, reason="page_cap", closes_with="x")
 
 
 def emptied(one: Reading[Any]) -> Reading[Any]:
@@ -49,13 +50,21 @@ def emptied(one: Reading[Any]) -> Reading[Any]:
     return replace(one, status=Status.OK_EMPTY, value=value)
 
 
+def is_reading(value: object) -> TypeGuard[Reading[Any]]:
+    return isinstance(value, Reading)
+
+
+def reading_of(view: View, name: str) -> Reading[Any] | None:
+    value: Any = getattr(view, name)
+    return value if is_reading(value) else None
+
+
 def blinded(view: View) -> Iterator[tuple[str, View]]:
     """Yield a view without each of its sources, each way of losing it."""
     for field in fields(View):
-        held: Any = getattr(view, field.name)
-        if not isinstance(held, Reading) or not held.is_complete:
+        one = reading_of(view, field.name)
+        if one is None or not one.is_complete:
             continue
-        one: Reading[Any] = held  # pyright: ignore[reportUnknownVariableType]  (of any kind)
         yield f"{field.name} refused", _with(view, field.name, refused(one))
         yield f"{field.name} cut short", _with(view, field.name, cut(one))
         if field.name not in EMPTY_IS_A_STATEMENT:
@@ -82,26 +91,26 @@ def blinded(view: View) -> Iterator[tuple[str, View]]:
 
 
 def _with(view: View, name: str, one: Reading[Any]) -> View:
-    put: dict[str, Any] = {name: one}
-    changed = replace(view, **put)
+    fields_of: dict[str, Any] = {name: one}
+    without = replace(view, **fields_of)
     is_list_of_nodes = name == ("hyperpod_nodes" if view.is_hyperpod else "instances")
     if is_list_of_nodes:
         # The nodes of the view come from this listing.
         none = one.value is None or one.value == ()
-        changed = replace(
-            changed,
+        without = replace(
+            without,
             listed=replace(view.listed, status=one.status, reason="denied", closes_with="x"),
             nodes=() if none else view.nodes[: len(one.value or ())],
         )
-    return changed
+    return without
 
 
 def _lists(view: View) -> Iterator[tuple[str, View]]:
     for place, each in enumerate(view.places):
         kept = (*view.places[:place], refused(each), *view.places[place + 1 :])
         yield f"place {place} refused", replace(view, places=kept)
-    for place, key_state in enumerate(view.keys):
-        keys = (*view.keys[:place], refused(key_state), *view.keys[place + 1 :])
+    for place, key_read in enumerate(view.keys):
+        keys = (*view.keys[:place], refused(key_read), *view.keys[place + 1 :])
         yield f"key {place} refused", replace(view, keys=keys)
     for key, offer in view.offerings.items():
         yield (

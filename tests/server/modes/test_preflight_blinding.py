@@ -52,11 +52,9 @@ def cut(document: Document, operation: tuple[str, str]) -> Document:
         reply = call.get("response")
         if (call["service"], call["operation"]) != operation or reply is None:
             continue
-        lists: dict[str, Any] = {
-            key: value for key, value in reply.items() if isinstance(value, list)
-        }
+        lists = [key for key, value in reply.items() if isinstance(value, list)]
         if lists:
-            reply.update({key: value[: len(value) // 2] for key, value in lists.items()})
+            reply.update({key: reply[key][: len(reply[key]) // 2] for key in lists})
             reply["NextToken"] = "more"
     return changed
 

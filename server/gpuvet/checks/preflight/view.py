@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from gpuvet.calculators.poisson import History
 from gpuvet.calculators.storage_inputs import Seen, StorageInputs
@@ -50,8 +50,6 @@ from gpuvet.model.readiness import (
     Workspace,
 )
 from gpuvet.model.verdict import NodeVerdict
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
