@@ -120,23 +120,35 @@ def read_view(
         now=now,
         orchestrator=orchestrator,
     )
-    scope = _scope(case, gathered, now)
-    storage = storage_inputs(case, scope)
-    nccl, unread = transport_lines(case, scope)
-    view = _base(case, asked, gathered, verdicts, capacity, storage, now)
+    # What the core checks need comes first: a budget that runs out then costs the others.
+    view = _base(case, asked, gathered, verdicts, capacity, now)
     view = replace(
         view,
+        offerings=_offerings(case, view, asked.hours),
         services=services.records,
         services_read=as_reading(services.services),
         manager_alive=_manager_alive(case, orchestrator, now),
-        nccl=nccl,
-        nccl_unread=tuple(one.what for one in unread),
-        keys=tuple(_keys(case, storage)),
         history=_history(view),
     )
     view = _with_network(case, view)
     view = replace(view, **_account(case, view, now), **_kubernetes(case, view))
-    return replace(view, offerings=_offerings(case, view, asked.hours))
+    view = _with_storage(case, view, _scope(case, gathered, now))
+    return replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
+
+
+def _with_storage(case: Case, view: View, scope: Scope) -> View:
+    """Return the view with file systems, their keys and subnets, and the lines of the last run."""
+    storage = storage_inputs(case, scope)
+    nccl, unread = transport_lines(case, scope)
+    return replace(
+        view,
+        storage=storage,
+        systems=of_the_job(seen_systems(storage)),
+        subnets=_with_subnets_of(case, view.subnets, storage),
+        keys=tuple(_keys(case, storage)),
+        nccl=nccl,
+        nccl_unread=tuple(one.what for one in unread),
+    )
 
 
 def _scope(case: Case, gathered: Gathered, now: datetime) -> Scope:
@@ -158,7 +170,6 @@ def _base(
     gathered: Gathered,
     verdicts: Sequence[NodeVerdict],
     capacity: CapacityEvidence,
-    storage: StorageInputs,
     now: datetime,
 ) -> View:
     orchestrator = gathered.evidence.orchestrator
@@ -179,7 +190,6 @@ def _base(
         listed=_listed(listed_nodes if orchestrator.is_hyperpod else instances, nodes),
         cluster=cluster,
         hyperpod_nodes=listed_nodes,
-        places=tuple(_places(case, orchestrator, nodes)),
         events=as_reading(capacity.events) if capacity.events else _absent("cluster events"),
         instances=instances,
         reservations=as_reading(capacity.reservations),
@@ -187,21 +197,18 @@ def _base(
         block_status=as_reading(read_block_status(case.aws)),
         extensions=as_reading(capacity.extensions),
         plans=as_reading(capacity.plans),
-        subnets=_subnets(case, capacity, storage),
+        subnets=as_reading(capacity.subnets),
         endpoints=as_reading(capacity.endpoints),
         rules=as_reading(capacity.rules),
-        storage=storage,
-        systems=of_the_job(seen_systems(storage)),
         job=asked.job,
         scripts=asked.scripts,
     )
 
 
-def _subnets(
-    case: Case, capacity: CapacityEvidence, storage: StorageInputs
+def _with_subnets_of(
+    case: Case, own: Reading[tuple[Subnet, ...]], storage: StorageInputs
 ) -> Reading[tuple[Subnet, ...]]:
     """Return the nodes' subnets, and those of file systems that lie elsewhere."""
-    own = as_reading(capacity.subnets)
     known = {one.id for one in rows(own)}
     systems = storage.systems.value or ()
     others = sorted({name for one in systems for name in one.subnets} - known)
