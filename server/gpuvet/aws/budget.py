@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-# contracts §4: over MCP a request has 45 s and 300 calls; on the command line it has 10 minutes.
+# Ours: over MCP a request has 45 s and 300 calls; on the command line it has 10 minutes.
 MCP_SECONDS, MCP_CALLS = 45.0, 300
 CLI_SECONDS = 600.0
-# log_sources §5: what log queries may scan, about a quarter of a dollar in us-east-1.
+# coverage.md: what log queries may scan, about a quarter of a dollar in us-east-1.
 SCAN_GB = 50.0
 
 

@@ -283,7 +283,7 @@ def read_alert_rules(door: AwsDoor) -> Envelope[tuple[AlertRule, ...]]:
 
 
 def heard(pattern: str | None) -> tuple[WarningKind, ...]:
-    """Return which capacity warnings an event pattern matches (aws_evidence §2.1, §9).
+    """Return which capacity warnings an event pattern matches.
 
     A pattern of the source aws.ec2 alone hears all; prefixes and wildcards are followed, and any
     other matcher is taken to hear nothing.
@@ -305,7 +305,7 @@ def heard(pattern: str | None) -> tuple[WarningKind, ...]:
     )
 
 
-# Both documented spellings of each (aws_evidence §2.1).
+# Both documented spellings of each.
 _NAMES = {
     WarningKind.INTERRUPTION: (
         "Capacity Reservation Instance Interruption Warning",

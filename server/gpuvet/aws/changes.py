@@ -1,4 +1,4 @@
-"""Who changed what: CloudTrail, asked by event name (aws_evidence §5).
+"""Who changed what: CloudTrail, asked by event name.
 
 Absence of a call is no absence of a replacement: what a service does by itself leaves none.
 """
@@ -18,9 +18,9 @@ from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, tex
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.wrappers import instance_id
 
-# root_cause_branches §E: how long before the window a change can still matter.
+# incident-branches §E: how long before the window a change can still matter.
 LOOK_BACK = timedelta(hours=6)
-# aws_evidence §5: events arrive up to about 15 minutes late.
+# AWS's API reference: events arrive up to about 15 minutes late.
 DELIVERY = timedelta(minutes=15)
 # Each is a look-up of its own.
 EVENT_NAMES = MappingProxyType(

@@ -7,7 +7,7 @@ from gpuvet.aws.reads import READS
 from gpuvet.aws.subjects import SUBJECTS
 from gpuvet.model.evidence import Envelope, Reason, Status
 
-# aws_evidence §0.2 and §6: plans whose accounts may call AWS Health.
+# AWS's API reference: plans whose accounts may call AWS Health.
 HEALTH_PLANS = (
     "Business Support+, Enterprise or Unified Operations (older: Business, Enterprise On-Ramp)"
 )

@@ -31,7 +31,7 @@ from gpuvet.parse.wrappers import instance_id
 
 T = TypeVar("T")
 
-# log_sources §2: the cluster's own names first, then these.
+# coverage.md: the cluster's own names first, then these.
 SUBSTRINGS = ("kernel", "messages", "syslog", "system", "dmesg", "journal", "gpu")
 # Ours: how far back kernel lines are looked for where the group's age is not known.
 _LIFETIME = timedelta(days=30)

@@ -1,4 +1,4 @@
-"""Which cluster a name means: HyperPod, then EKS, then ParallelCluster's tag (contracts §2)."""
+"""Which cluster a name means: HyperPod, then EKS, then ParallelCluster's tag."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +104,7 @@ def _hyperpod(door: AwsDoor, wanted: str, troubles: list[str]) -> Iterator[_Matc
     for page in _pages(answer, troubles):
         name = text_at(page, "ClusterName") or wanted
         eks = text_at(object_at(object_at(page, "Orchestrator"), "Eks"), "ClusterArn")
-        # An absent Orchestrator means Slurm (aws_evidence §1.1).
+        # An absent Orchestrator means Slurm.
         kind = Orchestrator.HYPERPOD_EKS if eks else Orchestrator.HYPERPOD_SLURM
         names = (name, eks.rpartition("/")[2]) if eks else (name,)
         found = Found(name, kind, tuple(dict.fromkeys(names)))

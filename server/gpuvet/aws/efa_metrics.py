@@ -17,7 +17,7 @@ from gpuvet.parse.efa_names import ERROR_COUNTERS, counter_name
 
 NAMESPACE = "CWAgent"
 _PERIOD = 60
-# aws_evidence §4: a call gives 100,800 points and takes 500 queries; 24 h of minutes are 1,440.
+# AWS's API reference: a call gives 100,800 points and takes 500 queries; 24 h of minutes are 1,440.
 _MOST_POINTS = 100_800
 _MOST_QUERIES = 500
 _DEVICE_KEYS = ("device", "interface", "name", "port")

@@ -1,4 +1,4 @@
-"""HyperPod: the cluster, its nodes and its events (aws_evidence §1)."""
+"""HyperPod: the cluster, its nodes and its events."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, tex
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.wrappers import instance_id
 
-# aws_evidence §1.4: one fault emits a pair of Error events about a second apart.
+# AWS's API reference: one fault emits a pair of Error events about a second apart.
 _PAIR = timedelta(seconds=5)
 # Ours: how many failures are asked for their reason; describe calls throttle early.
 _MOST_REASONS = 20
@@ -119,7 +119,7 @@ class _Meaning(NamedTuple):
     meaning: EventMeaning
 
 
-# aws_evidence §1.5, most telling first.
+# AWS's API reference, most telling first.
 _MEANINGS = tuple(
     _Meaning(re.compile(pattern, re.IGNORECASE), meaning)
     for pattern, meaning in (

@@ -13,10 +13,10 @@ from gpuvet.parse.untrusted import clean
 
 _CLUSTER_TAG = "parallelcluster:cluster-name"
 _TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
-# Health is a global service whose API answers in this region (aws_evidence §6).
+# Health is a global service whose API answers in this region.
 HEALTH_REGION = "us-east-1"
 _HEALTH_SERVICES = ("EC2", "SAGEMAKER", "FSX", "EKS")
-_MOST_ARNS = 10  # aws_evidence §6: ARNs a call
+_MOST_ARNS = 10  # AWS's API reference: ARNs a call
 
 
 def read_instances(door: AwsDoor, cluster: str | None) -> Envelope[tuple[Instance, ...]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpuvet.aws.live_queries import Queries
     from gpuvet.aws.live_reader import Reader
 
-# AWS Health is one service a partition: its API answers in this region (aws_evidence §6).
+# AWS Health is one service a partition: its API answers in this region.
 _HEALTH_REGIONS = {"cn-": "cn-northwest-1", "us-gov-": "us-gov-west-1"}
 
 

@@ -23,7 +23,7 @@ from gpuvet.parse.untrusted import clean
 T = TypeVar("T")
 Page = Mapping[str, Any]
 
-# aws_evidence §0.2: throttled calls five to eight times, an unreachable network once more.
+# AWS's API reference: throttled calls five to eight times, an unreachable network once more.
 THROTTLED_ATTEMPTS = 6
 OTHER_ATTEMPTS = 2
 # botocore's standard mode: 1 s doubled each time, at most 20 s, and a random part of that.

@@ -13,7 +13,7 @@ _TOKENS = ("NextToken", "nextToken")
 # GetLogEvents has a token on its last page too: it repeats the one that was sent.
 _FORWARD = {"logs:GetLogEvents": "nextForwardToken"}
 
-# Largest page of each listing (botocore 1.44.8 models; aws_evidence). Others have one size only.
+# Largest page of each listing (botocore 1.44.8 models). Others have one size only.
 _MAX_RESULTS = {
     "sagemaker:ListClusters": ("MaxResults", 100),
     "sagemaker:ListClusterNodes": ("MaxResults", 100),

@@ -8,7 +8,7 @@ from gpuvet.aws.live_calls import Caller, Failure, Page
 from gpuvet.aws.live_pages import Outcome, failed, read_pages
 from gpuvet.model.evidence import Reason, Status
 
-# log_sources §3: an account may run more, but shares them with dashboards and schedules.
+# coverage.md: an account may run more, but shares them with dashboards and schedules.
 MOST_AT_ONCE = 4
 # Longest wait for a slot of our own; the account's quota decides after that.
 _SLOT_SECONDS = 30.0

@@ -1,11 +1,11 @@
-"""The Logs Insights queries that discovery and coverage ask (log_sources §3)."""
+"""The Logs Insights queries that discovery and coverage ask (coverage.md)."""
 
 import json
 from collections.abc import Iterator, Sequence
 
 from gpuvet.aws.door import LogStream
 
-# log_sources §3: a query string holds 10,000 characters; names take about 70.
+# coverage.md: a query string holds 10,000 characters; names take about 70.
 _MOST_NAMES = 100
 _MOST_CHARACTERS = 9_000
 MOST_ROWS = 100_000

@@ -7,7 +7,7 @@ from gpuvet.model.case import MetricSeries, MetricSpan
 from gpuvet.model.evidence import Status, evidence_id
 from gpuvet.model.metrics import MetricName, TimeSeries
 
-# What a table leaves out, people take from the dimensions (aws_evidence §4).
+# What a table leaves out, people take from the dimensions.
 _NAMESPACE_OF = (("FileSystemId", "AWS/FSx"), ("InstanceId", "AWS/EC2"))
 _UNNAMED = ""
 _USUAL_PERIOD = 60

@@ -14,11 +14,11 @@ from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.metrics import MetricName, TimeSeries
 from gpuvet.model.untyped import is_array, is_number, objects_at, text_at
 
-# GetMetricData: at most 500 queries and 100,800 datapoints a call (aws_evidence §4).
+# GetMetricData: at most 500 queries and 100,800 datapoints a call.
 MOST_QUERIES = 500
 MOST_DATAPOINTS = 100_800
 # CloudWatch keeps 60 s points 15 days, 300 s points 63 days, 3600 s points 455 days
-# (aws_evidence §4, botocore model).
+# (AWS's API reference, botocore model).
 _KEPT = ((timedelta(days=15), 60), (timedelta(days=63), 300))
 _OLDEST_PERIOD = 3600
 # Ours: a grid longer than this is somebody's mistake about the window.

@@ -31,7 +31,7 @@ from gpuvet.parse.untrusted import clean
 T = TypeVar("T")
 Json = Mapping[str, Any]
 
-# ec2: a filter takes 200 values (aws_evidence §2); DescribeInstanceTypes takes 100 types.
+# ec2: a filter takes 200 values; DescribeInstanceTypes takes 100 types.
 _MOST_VALUES = 200
 _MOST_TYPES = 100
 RULE_CALLS = (

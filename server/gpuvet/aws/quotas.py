@@ -6,7 +6,7 @@ from gpuvet.model.evidence import Envelope, Status
 from gpuvet.model.readiness import Quota
 from gpuvet.model.untyped import is_number, object_at, text_at
 
-# aws_evidence §10: "Network interfaces per Region".
+# AWS's API reference: "Network interfaces per Region".
 INTERFACES = ("vpc", "L-DF5E4CA3")
 
 

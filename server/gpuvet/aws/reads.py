@@ -15,7 +15,7 @@ class Read(NamedTuple):
 
     operation: str  # service:Operation, with boto3's client name
     iam_action: str
-    is_minimal: bool = True  # part of the minimal policy (aws_evidence §13)
+    is_minimal: bool = True  # part of the minimal policy
     rows: tuple[str, ...] = ()  # members whose rows are the answer; (): a single object
 
     @property

@@ -18,9 +18,9 @@ from gpuvet.aws.statuses import meaning_of
 from gpuvet.aws.store_answers import Refused, StoreAnswers, Unanswered
 from gpuvet.model.evidence import Envelope, Reason, Status
 
-# aws_evidence §0.4: a cap on pages; beyond it the reading is PARTIAL.
+# AWS's API reference: a cap on pages; beyond it the reading is PARTIAL.
 MAX_PAGES = 200
-# aws_evidence §0.2: attempts at a throttled call before it is given up.
+# AWS's API reference: attempts at a throttled call before it is given up.
 MAX_ATTEMPTS = 6
 _TOKENS = ("NextToken", "nextToken")
 

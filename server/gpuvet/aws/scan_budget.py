@@ -1,6 +1,6 @@
 """What log queries cost before they run: bytes estimated, and refused beyond a limit.
 
-Logs Insights bills what it scans. The estimate is the upper bound of log_sources §5: the bytes a
+Logs Insights bills what it scans. The estimate is the upper bound of coverage.md: the bytes a
 group took in over the range, without what an index of stream names may skip.
 """
 

@@ -1,4 +1,4 @@
-"""What a service's error code means for a reading (aws_evidence §0.2), as a table.
+"""What a service's error code means for a reading, as a table.
 
 Codes are matched exactly. A code that stands nowhere here is UNVERIFIED without a reason of its
 own: we then know that nothing was read, and not why.

@@ -1,4 +1,4 @@
-"""Whose a log stream is, by its name (log_sources §2)."""
+"""Whose a log stream is, by its name (coverage.md)."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Nodes that came without a call of the customer (root_cause_branches §1.1, rule 5).
+"""Nodes that came without a call of the customer (incident-branches, rule 5).
 
 Also what both halves of node identity read: the evidence, and the groups that stream paths name.
 """

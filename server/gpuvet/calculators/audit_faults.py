@@ -17,7 +17,7 @@ def fault_rows(
     """Return one row for each code on each GPU with one hardware behind it, faults first.
 
     A code recurs when it lies in more than one boot of the same hardware: two events of one boot
-    may be one fault, and a new hardware epoch starts anew (xid_rules §3.6 and §5).
+    may be one fault, and a new hardware epoch starts anew (verdict-rules §3.6 and §5).
 
     Args:
         views: The nodes with their events prepared.

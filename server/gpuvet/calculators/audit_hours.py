@@ -1,6 +1,6 @@
 """Every hour of every node and stream by name: seen, a hole, or excused and by what. Pure.
 
-A row's letter at an hour follows from the coverage proof alone (log_sources §4); the node's row
+A row's letter at an hour follows from the coverage proof alone (coverage.md); the node's row
 is the union of its streams: an hour that any searched stream saw is seen.
 """
 

@@ -1,4 +1,4 @@
-"""How sure an audit is of its findings, and how far it speaks (root_cause_branches §0). Pure."""
+"""How sure an audit is of its findings, and how far it speaks (incident-branches). Pure."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The mass termination at the end of a Capacity Block (root_cause_branches §B).
+"""The mass termination at the end of a Capacity Block (incident-branches §B).
 
 Instances of a block are ended by the service half an hour before the block's end, an hour for
 UltraServers. That is documented lifecycle and no fault. One node lost at that time, with others
@@ -17,7 +17,7 @@ from gpuvet.model.changes import Change, ChangeKind
 # preflight P1: terminations begin this long before the end.
 LEAD = timedelta(minutes=30)
 LEAD_ULTRASERVER = timedelta(minutes=60)
-# root_cause_branches §B: how far around that span a termination still belongs to it.
+# incident-branches §B: how far around that span a termination still belongs to it.
 EARLY = timedelta(minutes=2)
 LATE = timedelta(minutes=5)
 MOST_SPREAD = timedelta(minutes=10)

@@ -1,4 +1,4 @@
-"""Boots, order inside a boot, and hardware epochs of one node (xid_rules §3.4 to 3.6).
+"""Boots, order inside a boot, and hardware epochs of one node (verdict-rules §3.4 to 3.6).
 
 Order never depends on the order of lines where they carry a stamp: a boot is recognised by its
 boundary lines, by its journald id, and by wall time minus uptime, which is constant inside it.

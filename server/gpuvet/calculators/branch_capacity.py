@@ -1,4 +1,4 @@
-"""Branch B: capacity that ended, never began, or could not be had (root_cause_branches §B)."""
+"""Branch B: capacity that ended, never began, or could not be had (incident-branches §B)."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Branch A: GPU and node hardware (root_cause_branches §A), from the node verdicts."""
+"""Branch A: GPU and node hardware (incident-branches §A), from the node verdicts."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Branch D, GPU communication, from its four layers (root_cause_branches §D). Pure."""
+"""Branch D, GPU communication, from its four layers (incident-branches §D). Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """Branch C: what speaks for storage, what rules it out, and what was not seen. Pure.
 
-Rules: root_cause_branches §C. Values at the bar without a run of five neither lead nor rule out.
+Rules: incident-branches §C. Values at the bar without a run of five neither lead nor rule out.
 """
 
 from collections.abc import Iterator, Sequence

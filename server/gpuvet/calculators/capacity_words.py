@@ -9,7 +9,7 @@ from gpuvet.model.bootstrap import LaunchFault, ServiceEvent
 from gpuvet.model.capacity import WarningKind
 from gpuvet.report.words import counted, some, utc
 
-# What a process's end leaves in the log (xid_rules §4).
+# What a process's end leaves in the log (verdict-rules §4).
 _TEARDOWN = frozenset({43, 45})
 _MOST_NODES = 16  # ours: how many nodes are told one by one
 

@@ -1,4 +1,4 @@
-"""Which event is put down as the cause, and the order of findings (xid_rules §1, §2, §4)."""
+"""Which event is put down as the cause, and the order of findings (verdict-rules §1, §2, §4)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from gpuvet.calculators.hours import HOUR
 from gpuvet.calculators.rules_action import asks_for_reset
 from gpuvet.model.verdict import FaultClass, Ground, Verdict
 
-# xid_rules §4: a hardware event this soon after a program's own beats it; ours.
+# verdict-rules §4: a hardware event this soon after a program's own beats it; ours.
 HARDWARE_BEATS_US = 300 * US
 
 _NEVER_THE_CAUSE = frozenset({FaultClass.INFORMATIONAL, FaultClass.QUALIFIER})
@@ -36,7 +36,7 @@ def in_order(view: NodeView, found: Sequence[Finding]) -> list[Finding]:
 def _precedence(
     view: NodeView, finding: Finding, *, hardware: bool
 ) -> tuple[int, bool, bool, int, int, str, str]:
-    # A code in no list never outranks a known hardware verdict (xid_rules §6).
+    # A code in no list never outranks a known hardware verdict (verdict-rules §6).
     rank = 9 if finding.is_unlisted and hardware else finding.rank
     pci, what, occurrence = finding.pci or "", finding.what, finding.occurrence
     if occurrence is not None:

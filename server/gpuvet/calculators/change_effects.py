@@ -1,4 +1,4 @@
-"""What a call did to nodes, as far as anything shows it (root_cause_branches §E). Pure.
+"""What a call did to nodes, as far as anything shows it (incident-branches §E). Pure.
 
 A call without an observed effect on a node of the job is no more than a hypothesis.
 """
@@ -14,7 +14,7 @@ from gpuvet.model.events import BoundaryKind
 from gpuvet.model.identity import LinkBasis
 from gpuvet.report.words import some, utc
 
-# aws_evidence §1.2 gives 1 to 3 min for a reboot; ours leaves room for a slow one.
+# AWS's API reference gives 1 to 3 min for a reboot; ours leaves room for a slow one.
 _REBOOT_SPAN = timedelta(minutes=30)
 _ENDING_SPAN = timedelta(minutes=30)
 _IN_CHANGE = frozenset(

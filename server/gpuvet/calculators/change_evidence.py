@@ -25,7 +25,7 @@ from gpuvet.model.evidence import Envelope, Window
 from gpuvet.model.identity import Arrival
 from gpuvet.model.words import FaultClass
 
-# root_cause_branches §E: a change this close before the failure is strong by time alone.
+# incident-branches §E: a change this close before the failure is strong by time alone.
 STRONG = {
     ChangeKind.NETWORK: timedelta(minutes=15),
 }

@@ -1,4 +1,4 @@
-"""DaemonSet rollouts that end in a node condition (root_cause_branches §E). Pure."""
+"""DaemonSet rollouts that end in a node condition (incident-branches §E). Pure."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -13,10 +13,10 @@ from gpuvet.model.changes import Change, ChangeKind
 from gpuvet.model.words import FaultClass
 from gpuvet.report.words import counted, some, utc
 
-# aws_evidence §1.2: what a replacement takes.
+# AWS's API reference: what a replacement takes.
 _TYPICAL_MINUTES = (20, 30)
 _MOST_ARRIVALS = 8  # ours: how many nodes are told one by one
-# aws_evidence §5: events arrive up to about this late.
+# AWS's API reference: events arrive up to about this late.
 _DELIVERY = timedelta(minutes=15)
 
 

@@ -10,9 +10,9 @@ from gpuvet.model.cluster_state import ClusterState, HyperPodCluster, HyperPodNo
 from gpuvet.model.evidence import Envelope
 from gpuvet.report.words import some, utc
 
-# aws_evidence §1.2: what a replacement takes at most as a rule; §A: Pending beyond it stands out.
+# AWS's API reference: what a replacement takes at most as a rule; §A: Pending beyond it stands out.
 _PENDING_BAR_MINUTES = 30
-# root_cause_branches §A: a deep health check beyond this stands out.
+# incident-branches §A: a deep health check beyond this stands out.
 _CHECK_BAR_HOURS = 2
 
 _RESUME = {

@@ -10,7 +10,7 @@ from gpuvet.model.events import Source, XidEvent
 
 _US = 1_000_000
 
-# xid_rules §3.2; ours.
+# verdict-rules §3.2; ours.
 COPY_US = 2 * _US
 AGENT_COPY_US = 120 * _US
 
@@ -55,7 +55,7 @@ def _host(item: Placed, hosts: Sequence[tuple[int, Key]]) -> Key | None:
 
 
 def join_over_boots(buckets: dict[Key, list[Placed]]) -> None:
-    """Take back copies that a late stamp put on the wrong side of a boot (xid_rules §3.2)."""
+    """Take back copies that a late stamp put on the wrong side of a boot (verdict-rules §3.2)."""
     for key in sorted(buckets, key=lambda k: (k[0], k[1] or "", k[2])):
         code, pci, boot = key
         for side in (boot - 1, boot + 1):

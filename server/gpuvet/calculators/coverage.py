@@ -1,4 +1,4 @@
-"""What a stream could show, and what a node may claim (log_sources §4)."""
+"""What a stream could show, and what a node may claim (coverage.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -48,7 +48,7 @@ __all__ = [
     "source_coverage",
 ]
 
-# log_sources §4.1: a stream this quiet may miss an hour without being dead; said, never excused.
+# coverage.md: a stream this quiet may miss an hour without being dead; said, never excused.
 LOW_RATE_LINES = 3
 
 _QUIET_OR_DEAD = "a kernel-only stream cannot tell quiet from dead (QUIET_OR_DEAD)"
@@ -264,7 +264,7 @@ def hma_coverage(
 def node_coverage(
     node: str, sources: Sequence[SourceCoverage], *, searched: Iterable[str] | None = None
 ) -> NodeCoverage:
-    """Roll up the sources of one node (log_sources §4.5, xid_rules §12).
+    """Roll up the sources of one node (coverage.md, verdict-rules §12).
 
     Args:
         node: Instance id.
@@ -343,7 +343,7 @@ def _gate(status: CoverageStatus, live: Sequence[datetime], hma: Sequence[Source
 
 
 def count_scope(count: int, coverage: NodeCoverage) -> str:
-    """Return a number of Xids with the hours it speaks for (log_sources §4.6)."""
+    """Return a number of Xids with the hours it speaks for (coverage.md)."""
     asked, live = coverage.hours_asked, coverage.hours_measured
     if not live:
         return f"{count} Xids seen; no hour of this node was covered"

@@ -1,4 +1,4 @@
-"""What only several nodes together can show (xid_rules §4, §6, §8)."""
+"""What only several nodes together can show (verdict-rules §4, §6, §8)."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -14,7 +14,7 @@ from gpuvet.calculators.finding import US, Finding, NodeView, class_of
 from gpuvet.calculators.hours import HOUR
 from gpuvet.model.verdict import FaultClass, Verdict
 
-# xid_rules §4 and §6; ours.
+# verdict-rules §4 and §6; ours.
 TOGETHER_US = 120 * US
 AFTER_A_FAULT_US = 600 * US
 AFTER_DRIVER_CHANGE_US = 86_400 * US
@@ -220,7 +220,7 @@ def _echo(
         verdict=Verdict.LEAVE_ALONE,
         fault_class=FaultClass.SYMPATHETIC,
         what=f"{finding.what}, after {what} on {elsewhere}",
-        rule="xid_rules §4",
+        rule="verdict-rules §4",
         occurrence=occurrence,
         pci=finding.pci,
     )

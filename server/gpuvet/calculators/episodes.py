@@ -1,6 +1,6 @@
 """Runs of high utilisation, and the baselines that counts are compared with. Pure.
 
-Rules: root_cause_branches §C. Percent is percent (0.9 is 0.9 %); a missing point is neither high
+Rules: incident-branches §C. Percent is percent (0.9 is 0.9 %); a missing point is neither high
 nor zero: it breaks a run; what 5-minute points cannot show is not claimed from them.
 """
 

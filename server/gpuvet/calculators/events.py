@@ -35,7 +35,7 @@ from gpuvet.parse.node_lines import condition_xid
 
 _US = 1_000_000
 
-# xid_rules §3.2 and §3.3; ours unless a source is named there.
+# verdict-rules §3.2 and §3.3; ours unless a source is named there.
 BURST_GAP_US = 180 * _US
 SKEW_US = 5 * _US
 GPU_LOST_US = 300 * _US
@@ -160,7 +160,7 @@ def prepare_events(node: NodeEvidence) -> NodeEvents:
 
 
 def _order(occurrence: Occurrence) -> tuple[int, int, str, int, int, str]:
-    """Order by boot and position; equal times of one stream keep its order (xid_rules §3.4)."""
+    """Order by boot and position; equal times of one stream keep its order (verdict-rules §3.4)."""
     first = occurrence.first
     return (
         occurrence.boot,
@@ -199,7 +199,7 @@ def _restarts(node: NodeEvidence, dated: Iterable[Record]) -> Iterator[Boundary]
     """Yield the start that an instance's launch time tells of when it lies after its own lines.
 
     A reboot keeps the launch time; a stop and start moves it and brings other hardware under the
-    same instance id (xid_rules §3.6).
+    same instance id (verdict-rules §3.6).
     """
     launched = node.launched_at
     if launched is None:
@@ -341,7 +341,7 @@ def _trust(item: Placed) -> tuple[bool, bool, int, int]:
 
 
 def _inferred(found: Sequence[Occurrence]) -> list[Occurrence]:
-    """Add events that a seen line names but that have no line of their own (xid_rules §3.7)."""
+    """Add events that a seen line names but that have no line of their own (verdict-rules §3.7)."""
     telling = [o for o in found if o.code in _NAMES_ANOTHER]
     if not telling:
         return []

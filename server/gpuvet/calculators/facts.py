@@ -1,4 +1,4 @@
-"""What people and nvidia-smi read on a node, as findings (xid_rules §11)."""
+"""What people and nvidia-smi read on a node, as findings (verdict-rules §11)."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from gpuvet.model.cluster import Flag, GpuFacts
 from gpuvet.model.events import FabricManagerLine, FabricState, InforomCorrupted
 from gpuvet.model.verdict import FaultClass, Verdict
 
-_RULE = "xid_rules §11"
+_RULE = "verdict-rules §11"
 
 # ours: how long after a boot the fabric may still be in progress
 FABRIC_GRACE = timedelta(minutes=10)

@@ -1,4 +1,4 @@
-"""One finding on a node, and the order findings have (xid_rules §1)."""
+"""One finding on a node, and the order findings have (verdict-rules §1)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gpuvet.model.verdict import FaultClass, Ground, Verdict
 
 US = 1_000_000
 
-# xid_rules §4: how long after the stated failure an event may still be its cause; both ours.
+# verdict-rules §4: how long after the stated failure an event may still be its cause; both ours.
 SLACK_MEASURED = timedelta(seconds=60)
 SLACK_TOLD = timedelta(minutes=15)
 
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
         verdict: What it calls for.
         fault_class: The class of the event, or of the fact.
         what: One phrase that names it, for a reader.
-        rule: The rule that decided, as `xid_rules §…`.
+        rule: The rule that decided, as `verdict-rules §…`.
         occurrence: The Xid event, or None for anything else.
         record: The record behind an SXid or a platform condition.
         is_event: The record is an event and so may be the cause: an SXid.
@@ -68,7 +68,7 @@ class Finding(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Return the place in the order of xid_rules §1; 1 is the strongest."""
+        """Return the place in the order of verdict-rules §1; 1 is the strongest."""
         return _RANK[self.verdict] if not self.open_replace else 2
 
     @property

@@ -1,6 +1,6 @@
 """Saturation of one file system as signals: what it is bound by, since when, for how long. Pure.
 
-Rules: root_cause_branches §C, table, "Kinds" and "Proven C".
+Rules: incident-branches §C, table, "Kinds" and "Proven C".
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from gpuvet.model.evidence import Window
 from gpuvet.model.metrics import TimeSeries
 from gpuvet.model.storage import MentionKind
 
-# root_cause_branches §C.
+# incident-branches §C.
 OVERLAP_SHARE = 0.5
 THROUGHPUT_IDLE_PERCENT = 60.0
 STATED = timedelta(minutes=15)

@@ -1,6 +1,6 @@
 """Maintenance windows and administrative actions of a file system around a stall. Pure.
 
-Rule: root_cause_branches §C: the weekly window is taken to last 30 minutes [recall]; a stall in
+Rule: incident-branches §C: the weekly window is taken to last 30 minutes [recall]; a stall in
 it with the bytes falling to nothing just there is Proven, else a hypothesis.
 """
 

@@ -1,6 +1,6 @@
 """A rise of metadata operations without a saturated metadata server: a hypothesis. Pure.
 
-Rule: root_cause_branches §C. Not saturated, so not the cause by itself; how long a client waits
+Rule: incident-branches §C. Not saturated, so not the cause by itself; how long a client waits
 for a stat or an open decides.
 """
 

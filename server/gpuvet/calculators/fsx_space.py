@@ -1,6 +1,6 @@
 """Free space per storage target: one full target beside empty ones stops writes to it. Pure.
 
-Rule: root_cause_branches §C: a target below 10 % free while the median is at 20 % or more.
+Rule: incident-branches §C: a target below 10 % free while the median is at 20 % or more.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Coverage decides last what may be said of things not seen (xid_rules §12)."""
+"""Coverage decides last what may be said of things not seen (verdict-rules §12)."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -8,11 +8,11 @@ from gpuvet.calculators.hours import HOUR, epoch_hour
 from gpuvet.model.coverage import CoverageStatus, Gate
 from gpuvet.model.verdict import Verdict
 
-# xid_rules §12: a hole this close before the failure may hide its cause.
+# verdict-rules §12: a hole this close before the failure may hide its cause.
 BEFORE_FAILURE = timedelta(hours=1)
 
 _RESTS_ON_SILENCE = frozenset({Verdict.MONITOR, Verdict.LEAVE_ALONE})
-RULE = "xid_rules §12"
+RULE = "verdict-rules §12"
 _AGENT_ONLY = "agent detections only, kernel log not shipped"
 
 
@@ -105,7 +105,7 @@ def _outside_its_gpus(view: NodeView, verdict: Verdict) -> Gated:
 def _kept_although_unseen(
     view: NodeView, verdict: Verdict, *, seen_elsewhere: bool, agent_named_process: bool
 ) -> Gated | None:
-    """The two exceptions of xid_rules §12; both stay provisional."""
+    """The two exceptions of verdict-rules §12; both stay provisional."""
     if verdict is Verdict.LEAVE_ALONE and (seen_elsewhere or agent_named_process):
         why = (
             "the same application Xid on 3 or more nodes"

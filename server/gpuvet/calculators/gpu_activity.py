@@ -17,7 +17,7 @@ from gpuvet.model.metrics import TimeSeries
 
 GPU_POWER = "GPUPowerUtilization"
 NAMESPACE = "AWS/EC2"
-# root_cause_branches §2 and "Idle reserved GPU hours".
+# incident-branches and "Idle reserved GPU hours".
 IDLE_PERCENT = 5.0
 IDLE_SHARE_SEEN = 0.9
 # Ours: a fall must hold this many points, and have this many before it to fall from.
@@ -101,7 +101,7 @@ def _fall(
 def stopped_at(series: Iterable[TimeSeries], window: Window) -> datetime | None:
     """Return when every GPU of the job fell below 5 % and stayed there five points, or None.
 
-    It is the failure start by GPU activity (root_cause_branches §2): all GPUs of all nodes, after
+    It is the failure start by GPU activity (incident-branches): all GPUs of all nodes, after
     a time when at least one was at work.
     """
     gpus = [one for one in series if is_gpu_power(one) and one.values]
@@ -180,7 +180,7 @@ NO_HOURS = GpuHours(0.0, 0.0, 0.0)
 
 
 def idle_hours(series: Iterable[TimeSeries], expected_gpus: int, reserved: Window) -> GpuHours:
-    """Return a node's GPU hours: idle, busy, unknown (root_cause_branches, idle reserved hours).
+    """Return a node's GPU hours: idle, busy, unknown (incident-branches, idle reserved hours).
 
     An hour is idle when every expected GPU has at least 90 % of its points and all are below
     5 %; it is unknown when a GPU is missing or lacks more points, busy else. Partial hours count

@@ -1,4 +1,4 @@
-"""How many GPUs a node shows, and what a low count is worth (xid_rules §11, §13)."""
+"""How many GPUs a node shows, and what a low count is worth (verdict-rules §11, §13)."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +11,7 @@ from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.events import GpuPresence
 from gpuvet.model.verdict import FaultClass, Verdict
 
-_RULE = "xid_rules §11"
+_RULE = "verdict-rules §11"
 _LOSES_A_GPU = (79, 143)
 _ON_EC2 = frozenset({Orchestrator.EC2, Orchestrator.PARALLELCLUSTER, Orchestrator.EKS})
 _LIST_CHECK = "how many GPUs nvidia-smi -L lists since the last reboot"

@@ -1,4 +1,4 @@
-"""Epoch hours of a stream: which are asked about, and what each came to (log_sources §4).
+"""Epoch hours of a stream: which are asked about, and what each came to (coverage.md).
 
 Pure. A missing hour is zero only when the count itself is complete; it is never zero because a
 call failed.
@@ -29,7 +29,7 @@ OPEN_STATES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CoverageRules:
-    """The allowances of the proof; defaults from log_sources §4.
+    """The allowances of the proof; defaults from coverage.md.
 
     Attributes:
         pad: Widening of the window on both sides.

@@ -1,4 +1,4 @@
-"""Which node followed which (root_cause_branches §1.1).
+"""Which node followed which (incident-branches).
 
 Pure: calls, listings and events in, fates out. A hardware verdict for an old id never transfers
 to its successor: the two share a slot, not a board.

@@ -1,6 +1,6 @@
 """Layer 2 of branch D: NVLink and NVSwitch, as the driver and Fabric Manager report. Pure.
 
-Link Xids are judged as xid_rules does; where they make a node faulty they belong to branch A.
+Link Xids are judged as verdict-rules does; where they make a node faulty they belong to branch A.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from gpuvet.model.coverage import CoverageStatus
 from gpuvet.model.events import FabricManagerLine, FabricState
 from gpuvet.model.evidence import Reason
 
-# root_cause_branches §D, layer 2. 71 is a copy engine's and 156 a staged repair: neither is here.
+# incident-branches §D, layer 2. 71 is a copy engine's and 156 a staged repair: neither is here.
 LINK_XIDS = frozenset({74, *range(144, 151), 155})
 _SEEN = frozenset(
     {

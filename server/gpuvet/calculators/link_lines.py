@@ -1,4 +1,4 @@
-"""NVLink lines decoded once per event: Xid 74 registers and Xid 144 to 150 (xid_rules §9, §10)."""
+"""NVLink lines decoded once an event: Xid 74 registers, Xid 144 to 150 (verdict-rules §9, §10)."""
 
 from functools import lru_cache
 
@@ -113,7 +113,7 @@ _NO_FAULT = frozenset({RegisterKind.IGNORABLE, RegisterKind.SECONDARY})
 
 
 def is_secondary(occurrence: Occurrence) -> bool:
-    """Say whether every line of an Xid 74 only follows another error (xid_rules §9)."""
+    """Say whether every line of an Xid 74 only follows another error (verdict-rules §9)."""
     if occurrence.code != NVLINK4:
         return False
     bits = [bits_of(line) for line in occurrence.lines]
@@ -127,7 +127,7 @@ def names_a_fault(occurrence: Occurrence) -> bool:
     return any(not found or any(b.kind not in _NO_FAULT for b in found) for found in bits)
 
 
-# xid_rules §4: the errorStatus bits of RLW_REMAP that a dropped link explains.
+# verdict-rules §4: the errorStatus bits of RLW_REMAP that a dropped link explains.
 _REMAP_BITS = 0x3C
 
 
@@ -145,7 +145,7 @@ def is_remap_echo(occurrence: Occurrence) -> bool:
 def drops_a_link(occurrence: Occurrence) -> bool:
     """Say whether an event takes a link down: Xid 74, 155, or a 149 that is not nonfatal."""
     if occurrence.code == 149 and occurrence.inferred:
-        return True  # a 149 that kills a channel is a link-down (xid_rules §10.7)
+        return True  # a 149 that kills a channel is a link-down (verdict-rules §10.7)
     if occurrence.code == 149:
         severities = [printed_severity(e.text) for e in occurrence.lines]
         return any(s is not None and s.is_fatal for s in severities)

@@ -1,4 +1,4 @@
-"""What HyperPod itself decided about a node (xid_rules §11, HyperPod; §13)."""
+"""What HyperPod itself decided about a node (verdict-rules §11, HyperPod; §13)."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from gpuvet.calculators.finding import Finding, NodeView, class_of
 from gpuvet.model.events import DeepCheck, HmaRecord, Record, Source
 from gpuvet.model.verdict import FaultClass, Verdict
 
-_RULE = "xid_rules §11, HyperPod"
+_RULE = "verdict-rules §11, HyperPod"
 _USER_ERROR = "XidUserAppError"
 _DEEP_CHECK_LOG = "the deep health check's own log on the node"
 _HEALTH_LABEL = "node-health-status"  # sagemaker.amazonaws.com/…
@@ -49,7 +49,7 @@ def _place(view: NodeView, record: Record) -> tuple[int, int, str, int]:
 
 def _hma(view: NodeView) -> Iterator[Finding]:
     # The platform will act on its condition; a kernel log that shows only application codes
-    # makes it less than proven (xid_rules §13).
+    # makes it less than proven (verdict-rules §13).
     doubted = _against_measured_log(view)
     for condition, record in _last_states(view).items():
         if record.condition_true:
@@ -158,7 +158,7 @@ def cleared_at(view: NodeView) -> int | None:
 
 
 def platform_contradictions(view: NodeView) -> Iterator[str]:
-    """Yield where the platform's word and the kernel's lines differ (xid_rules §13)."""
+    """Yield where the platform's word and the kernel's lines differ (verdict-rules §13)."""
     if not view.node.records.hma and not view.node.records.deep_checks:
         return
     codes = sorted({o.code for o in _from_kernel(view) if class_of(o.code) is FaultClass.HARDWARE})

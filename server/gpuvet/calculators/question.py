@@ -1,4 +1,4 @@
-"""What is being asked: the mode, and the symptom (root_cause_branches §0). First match wins."""
+"""What is being asked: the mode, and the symptom (incident-branches). First match wins."""
 
 import re
 from dataclasses import dataclass
@@ -146,7 +146,7 @@ def symptom_of(question: str | None) -> Symptom:
     return next((s for s, pattern in _SYMPTOMS if pattern.search(words)), Symptom.UNKNOWN)
 
 
-# root_cause_branches §2: how exact a time in somebody's words is taken to be.
+# incident-branches: how exact a time in somebody's words is taken to be.
 TOLD_PRECISION_SECONDS = 900.0
 
 _ISO = re.compile(r"\b(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?\s*(?:Z|UTC)?")

@@ -1,6 +1,6 @@
 """Weighs the branches against each other: which leads, and Proven or Hypothesis.
 
-The rules are root_cause_branches §2. A coincidence is no cause: a signal counts only when it was
+The rules are incident-branches. A coincidence is no cause: a signal counts only when it was
 measured on something of the job, lies before the failure and has a known mechanism, and nothing
 is Proven while another branch has as much to show.
 """
@@ -31,7 +31,7 @@ class Ranking:
         branches: One row a branch, A to F.
         leading: The branch that leads, or None.
         label: Its label; without a branch, whether the cause was observable at all.
-        confidence: High, Medium or Low (root_cause_branches §2).
+        confidence: High, Medium or Low (incident-branches).
         basis: Why that confidence, in one phrase.
     """
 

@@ -1,4 +1,4 @@
-"""Whether the same thing happened to the same GPU before the last reboot (xid_rules §5)."""
+"""Whether the same thing happened to the same GPU before the last reboot (verdict-rules §5)."""
 
 from collections.abc import Callable, Iterable
 from enum import Enum

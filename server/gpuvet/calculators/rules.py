@@ -1,4 +1,4 @@
-"""Which rule judges which Xid: the dispatch of xid_rules §6 to §10."""
+"""Which rule judges which Xid: the dispatch of verdict-rules §6 to §10."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -113,7 +113,7 @@ def _not_from_the_kernel(view: NodeView, occurrence: Occurrence) -> Finding | No
             fault_class=FaultClass.INFORMATIONAL,
             what=f"{described(occurrence)}: written by a program, not the kernel: an injection or "
             "a copy",
-            rule="xid_log_formats §8",
+            rule="the driver's log formats",
             occurrence=occurrence,
             pci=occurrence.pci,
             notes=("the health agent may still act on such a line",),
@@ -124,7 +124,7 @@ def _not_from_the_kernel(view: NodeView, occurrence: Occurrence) -> Finding | No
             fault_class=FaultClass.UNKNOWN,
             what=f"{described(occurrence)}: a node condition alone, the measured kernel log has "
             "no such line",
-            rule="xid_rules §11",
+            rule="verdict-rules §11",
             occurrence=occurrence,
             pci=occurrence.pci,
             minimum_action=Verdict.MONITOR,

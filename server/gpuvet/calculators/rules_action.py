@@ -1,4 +1,4 @@
-"""The recovery action the driver asks for: Xid 154 (xid_rules §11). It raises, never lowers."""
+"""The recovery action the driver asks for: Xid 154 (verdict-rules §11). It raises, never lowers."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -9,7 +9,7 @@ from gpuvet.catalog.recovery_actions import recovery_actions
 from gpuvet.model.verdict import FaultClass, Verdict
 from gpuvet.parse.xid_text import RecoveryAction, recovery_action
 
-_RULE = "xid_rules §11, Xid 154"
+_RULE = "verdict-rules §11, Xid 154"
 _UNKNOWN_ACTION = "what this action value means"
 _UNREAD = "an action that the line was cut before"
 

@@ -1,4 +1,4 @@
-"""The GSP stopped answering: Xid 119 and 120 (xid_rules §8)."""
+"""The GSP stopped answering: Xid 119 and 120 (verdict-rules §8)."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpuvet.calculators.finding import Finding, NodeView, described
 from gpuvet.calculators.recurrence import OPEN_CHECK, Recurs, earlier_ground, recurrence
 from gpuvet.model.verdict import FaultClass, Verdict
 
-_RULE = "xid_rules §8"
+_RULE = "verdict-rules §8"
 
 
 def silent_gsp(view: NodeView, occurrence: Occurrence, shared: Shared) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Failed hardware that the kernel tells without an Xid (ours, beside xid_rules §11)."""
+"""Failed hardware that the kernel tells without an Xid (ours, beside verdict-rules §11)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -69,7 +69,7 @@ _RULES: Mapping[HardwareKind, _Rule] = MappingProxyType(
 def hardware_findings(view: NodeView) -> Iterator[Finding]:
     """Yield one finding per kind and device.
 
-    Source: ours. xid_rules §11 is silent on these lines, which prove that something failed and
+    Source: ours. verdict-rules §11 is silent on these lines, which prove that something failed and
     not that a GPU did; so the verdict is UNVERIFIED with the least action that is right in any
     case and one deciding check, and MONITOR for a soft lockup, which mostly is software.
     """

@@ -1,4 +1,4 @@
-"""NVLink events: Xid 74, 137, 144 to 150 and 155 (xid_rules §6, §9, §10)."""
+"""NVLink events: Xid 74, 137, 144 to 150 and 155 (verdict-rules §6, §9, §10)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,9 +26,9 @@ from gpuvet.catalog.xid74 import (
 from gpuvet.model.events import XidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
 
-# xid_rules §6: an NVLink event this close on the same link explains a 137.
+# verdict-rules §6: an NVLink event this close on the same link explains a 137.
 PRIVILEGE_SECONDS = 5
-# xid_rules §10.6: the 154 that decides a FOLLOW_154 row.
+# verdict-rules §10.6: the 154 that decides a FOLLOW_154 row.
 FOLLOW_SECONDS = 60
 
 _DIAGNOSE = "NVIDIA's field diagnostics on this GPU and its link"
@@ -68,7 +68,7 @@ def _nvlink5_line(view: NodeView, occurrence: Occurrence, line: XidEvent) -> Fin
         judged,
         occurrence,
         _shown(decode, link),
-        rule="xid_rules §10",
+        rule="verdict-rules §10",
         minimum_action=least,
         open_check=check or "the line itself, whole",
         notes=(*notes, *((decode.note,) if decode.note else ())),
@@ -132,7 +132,7 @@ def nvlink4(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
     yield min(judged, key=lambda f: (f.rank, f.what))
 
 
-_RULE74 = "xid_rules §9"
+_RULE74 = "verdict-rules §9"
 _NO_FAULT = frozenset({RegisterKind.IGNORABLE, RegisterKind.SECONDARY})
 
 

@@ -1,4 +1,4 @@
-"""Uncorrectable memory errors: which memory, and what that calls for (xid_rules §6, §7)."""
+"""Uncorrectable memory errors: which memory, and what that calls for (verdict-rules §6, §7)."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -27,13 +27,13 @@ from gpuvet.parse.xid_text import (
     memory,
 )
 
-# xid_rules §7: look this far either side on the same PCI id.
+# verdict-rules §7: look this far either side on the same PCI id.
 PARTNER_SECONDS = 60
 
 _LOCATES_DRAM = (171, 63, 64)
 _LOCATES_SRAM = 172
 _ECC_DRAM = (48, 171)
-_RULE = "xid_rules §7"
+_RULE = "verdict-rules §7"
 _SRAM_CHECK = "SRAM Threshold Exceeded (nvidia-smi -q -d ECC, section Aggregate)"
 _WHICH_CHECK = (
     "which memory: Xid 171 or 172 beside it, or nvidia-smi -q -d ECC: DRAM Uncorrectable or SRAM "
@@ -122,7 +122,7 @@ def _finding(
     notes: tuple[str, ...] = (),
     contradictions: tuple[str, ...] = (),
 ) -> Finding:
-    """Return a finding of hardware; UNVERIFIED leaves a REPLACE question open (xid_rules §1)."""
+    """Return a finding of hardware; UNVERIFIED leaves REPLACE open (verdict-rules §1)."""
     return with_outcome(
         judged,
         occurrence,
@@ -286,7 +286,7 @@ def contained(view: NodeView, occurrence: Occurrence) -> Iterator[Finding]:
         verdict=verdict,
         fault_class=FaultClass.HARDWARE,
         what=f"{described(occurrence)}: contained" + (f", GPU instance {mig}" if mig else ""),
-        rule="xid_rules §6",
+        rule="verdict-rules §6",
         occurrence=occurrence,
         pci=occurrence.pci,
         is_qualifier=origin is not None,

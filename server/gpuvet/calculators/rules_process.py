@@ -1,4 +1,4 @@
-"""Xids that speak of a process: 13, 31, 32, 43, 45, 109 (xid_rules §6)."""
+"""Xids that speak of a process: 13, 31, 32, 43, 45, 109 (verdict-rules §6)."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -20,12 +20,12 @@ from gpuvet.model.verdict import FaultClass, Verdict
 from gpuvet.parse.xid_line import pci_id
 from gpuvet.parse.xid_text import ShaderPlace, shader_place
 
-# xid_rules §6: two runs are two job ids, or two pids this far apart, inside a day.
+# verdict-rules §6: two runs are two job ids, or two pids this far apart, inside a day.
 RUN_APART_US = 60 * US
 RUNS_WITHIN_US = 86_400 * US
 SAME_PROCESS_SECONDS = 60
 
-_RULE = "xid_rules §6"
+_RULE = "verdict-rules §6"
 _DIAGNOSE = "DCGM EUD on this GPU, then NVIDIA's field diagnostics"
 _LINK_CHECK = "PCIe link state and replay counters of this GPU"
 

@@ -1,4 +1,4 @@
-"""Staged repairs and the codes that the catalog's own columns decide (xid_rules §6)."""
+"""Staged repairs and the codes that the catalog's own columns decide (verdict-rules §6)."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +13,7 @@ from gpuvet.model.cluster import Flag
 from gpuvet.model.verdict import FaultClass, Verdict
 from gpuvet.parse.xid_text import repair
 
-_RULE = "xid_rules §6"
+_RULE = "verdict-rules §6"
 _STAGED = {156: Verdict.REBOOT, 160: Verdict.MONITOR, 177: Verdict.MONITOR}
 CATALOG_PAGE = "https://docs.nvidia.com/deploy/xid-errors/"
 _LINK_TRAINING = 136
@@ -176,7 +176,7 @@ def _least(row: XidRow) -> Verdict:
 
 @cache
 def foreign_codes(type_name: str | None) -> frozenset[int]:
-    """Return the codes that the GPUs of an instance type do not raise (xid_rules §13)."""
+    """Return the codes that the GPUs of an instance type do not raise (verdict-rules §13)."""
     architecture = _architecture(type_name)
     if architecture is None:
         return frozenset()
@@ -192,7 +192,7 @@ def wrong_architecture(view: NodeView, occurrence: Occurrence) -> Finding | None
         verdict=Verdict.UNVERIFIED,
         fault_class=FaultClass.UNKNOWN,
         what=f"{described(occurrence)}: not a code of {architecture} ({view.node.instance_type})",
-        rule="xid_rules §13",
+        rule="verdict-rules §13",
         occurrence=occurrence,
         pci=occurrence.pci,
         minimum_action=Verdict.MONITOR,
@@ -214,7 +214,7 @@ def foreign_gpu(view: NodeView, occurrence: Occurrence) -> Finding | None:
         verdict=Verdict.UNVERIFIED,
         fault_class=FaultClass.UNKNOWN,
         what=f"{described(occurrence)}: on {occurrence.pci}, which is no GPU of this node",
-        rule="xid_rules §13",
+        rule="verdict-rules §13",
         occurrence=occurrence,
         pci=occurrence.pci,
         minimum_action=Verdict.MONITOR,

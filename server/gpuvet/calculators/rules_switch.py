@@ -1,4 +1,4 @@
-"""NVSwitch errors: SXids (xid_rules §4, §5, §11)."""
+"""NVSwitch errors: SXids (verdict-rules §4, §5, §11)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from gpuvet.catalog.sxids import SxidRow, sxid_verdict, sxids
 from gpuvet.model.events import SxidEvent
 from gpuvet.model.verdict import FaultClass, Verdict
 
-_RULE = "xid_rules §11, SXid"
+_RULE = "verdict-rules §11, SXid"
 _Key = tuple[str | None, int, int | None]
 
 

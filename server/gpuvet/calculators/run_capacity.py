@@ -15,7 +15,7 @@ from gpuvet.model.capacity import PlanBlock, Reservation, TrainingPlan
 
 # Run lengths that are decided where nobody gives one.
 LENGTHS = (24.0, 48.0, 72.0)
-# aws_evidence §2.1: Capacity Blocks end at this time of day (UTC); another one is worth a note.
+# AWS's API reference: Capacity Blocks end at this time of day (UTC); another one is worth a note.
 END_OF_DAY = (11, 30, 0)
 # preflight P2, EC2 user guide: extensions go by days up to 14, then by weeks, to 182 days in all.
 DAY_HOURS, WEEK_HOURS, MOST_BY_DAYS = 24, 168, 336

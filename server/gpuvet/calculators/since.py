@@ -1,4 +1,4 @@
-"""What has been done since a finding: new hardware, a reboot, a passed check (xid_rules §5, §11).
+"""What was done since a finding: new hardware, a reboot, a passed check (verdict-rules §5, §11).
 
 Nobody is told to do again what was done, and evidence never counts against other hardware.
 """

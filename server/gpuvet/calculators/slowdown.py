@@ -1,11 +1,11 @@
-"""The start of a slowdown from step lines (root_cause_branches §2, failure start). Pure."""
+"""The start of a slowdown from step lines (incident-branches, failure start). Pure."""
 
 from collections.abc import Sequence
 
 from gpuvet.calculators.running import medians_before
 from gpuvet.model.job_steps import Slowdown, StepPoint
 
-# root_cause_branches §2: t0 is the first step line at 1.5 times the median before it.
+# incident-branches: t0 is the first step line at 1.5 times the median before it.
 SLOW_FACTOR = 1.5
 
 

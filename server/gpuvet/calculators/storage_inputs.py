@@ -19,7 +19,7 @@ from gpuvet.model.evidence import Envelope, Status, Window
 from gpuvet.model.metrics import MetricName, TimeSeries
 from gpuvet.model.storage import FileSystem, StatTiming, StorageMention, StripeLayout
 
-# root_cause_branches §1: the timeline reaches half an hour beyond the window on both sides.
+# incident-branches: the timeline reaches half an hour beyond the window on both sides.
 PAD = timedelta(minutes=30)
 # Ours: the last minutes before now may not be delivered yet.
 DELIVERY = timedelta(minutes=5)

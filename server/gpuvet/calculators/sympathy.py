@@ -1,4 +1,4 @@
-"""Events that follow from another one and so can be no cause (xid_rules §4).
+"""Events that follow from another one and so can be no cause (verdict-rules §4).
 
 Which follows which, and within how many seconds, is `catalog/consequences.csv`; here stands how a
 row is read.

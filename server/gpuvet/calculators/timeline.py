@@ -9,7 +9,7 @@ from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NotSeen
 from gpuvet.model.events import HardwareError, Record, TimeQuality
 from gpuvet.model.evidence import Window
 
-# root_cause_branches §1.
+# incident-branches.
 PAD = timedelta(minutes=30)
 SAME_EVENT = timedelta(seconds=5)
 # Ours: a count of lines under one entry instead of an entry each.

@@ -1,4 +1,4 @@
-"""One defensible verdict per node: findings, their order, and the coverage gate (xid_rules).
+"""One defensible verdict per node: findings, their order, and the coverage gate (verdict-rules).
 
 `judge_cluster` is the whole calculator: evidence in, verdicts out. It reads no clock and calls
 nothing; the same evidence in any order gives the same verdicts.

@@ -11,7 +11,7 @@ from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, tex
 
 Json = Mapping[str, Any]
 CLUSTER_TAG = "parallelcluster:cluster-name"
-# Log groups that name their cluster (log_sources §1), and who writes them.
+# Log groups that name their cluster (coverage.md), and who writes them.
 _GROUPS = (
     (Orchestrator.PARALLELCLUSTER, re.compile(r"/aws/parallelcluster/(?P<name>.+)-\d{12}$")),
     (Orchestrator.UNKNOWN, re.compile(r"/aws/sagemaker/Clusters/(?P<name>[^/]+)/")),
@@ -57,7 +57,7 @@ def _named(replies: Sequence[Reply], groups: Iterable[str]) -> Iterator[tuple[Or
         if reply.operation == "sagemaker:DescribeCluster":
             name = text_at(reply.reply, "ClusterName")
             has_eks = "Eks" in object_at(reply.reply, "Orchestrator")
-            # An absent Orchestrator means Slurm (aws_evidence §1.1).
+            # An absent Orchestrator means Slurm.
             kind = Orchestrator.HYPERPOD_EKS if has_eks else Orchestrator.HYPERPOD_SLURM
             yield from [(kind, name)] if name else []
         for tag in _tags(reply):

@@ -1,6 +1,6 @@
 """The files of a case, wherever they lie: a folder, a zip, a tar (also packed), or one file.
 
-Everything is untrusted (contracts §6): no link is followed, no name may lead outside, sizes and
+Everything is untrusted: no link is followed, no name may lead outside, sizes and
 ratios are limited, and nothing is written to disk. Members are streamed one after the other, as
 often as they are asked for.
 """

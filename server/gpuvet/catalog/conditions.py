@@ -1,4 +1,4 @@
-"""What evidence beside an Xid changes its verdict (xid_rules §6 to §11), for people to read."""
+"""What evidence beside an Xid changes its verdict (verdict-rules §6 to §11), for people to read."""
 
 from dataclasses import dataclass
 from functools import cache

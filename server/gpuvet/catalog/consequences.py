@@ -1,4 +1,4 @@
-"""Which event follows from which, and within how many seconds (xid_rules §4)."""
+"""Which event follows from which, and within how many seconds (verdict-rules §4)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

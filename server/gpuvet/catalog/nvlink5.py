@@ -1,6 +1,6 @@
 """What a line of Xid 144 to 150 comes to: its unit and two registers against the decode sheet.
 
-Pure. The rules are xid_rules §10. The driver version is not needed to choose between the V1 and
+Pure. The rules are verdict-rules §10. The driver version is not needed to choose between the V1 and
 V2 masks: no two rows of one unit that disagree share a value, which a test holds.
 """
 

@@ -1,4 +1,4 @@
-"""The recovery actions that an Xid 154 announces, by number (xid_rules §11)."""
+"""The recovery actions that an Xid 154 announces, by number (verdict-rules §11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -85,7 +85,7 @@ def sxids() -> Mapping[int, SxidRow]:
 
 
 def sxid_verdict(row: SxidRow | None, *, fatal: bool | None) -> Verdict:
-    """Return the verdict of one SXid line (xid_rules §11).
+    """Return the verdict of one SXid line (verdict-rules §11).
 
     The printed word wins over the table: Fatal lifts to REBOOT, Non-fatal lowers nothing but
     settles what the table leaves open.

@@ -1,4 +1,4 @@
-"""Xid 74 of A100 and H100: what each bit of its seven registers means (xid_rules §9)."""
+"""Xid 74 of A100 and H100: what each bit of its seven registers means (verdict-rules §9)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

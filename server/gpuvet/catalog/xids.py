@@ -10,7 +10,7 @@ from gpuvet.model.words import FaultClass, Verdict
 
 
 class Architecture(StrEnum):
-    """The columns of NVIDIA's catalog; xid_rules §13 maps instance types onto them."""
+    """The columns of NVIDIA's catalog; verdict-rules §13 maps instance types onto them."""
 
     A100 = "A100"
     H100 = "H100"
@@ -28,7 +28,7 @@ class Applies(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XidRow:
-    """One Xid. Verdicts are those of a line on its own; xid_rules §6 to §10 name the exceptions."""
+    """One Xid. Verdicts are of a line on its own; verdict-rules §6 to §10 name the exceptions."""
 
     code: int
     mnemonic: str

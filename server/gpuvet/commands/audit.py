@@ -64,15 +64,44 @@ def run(args: argparse.Namespace) -> int:
 
     now = clock()
     if not args.case:
-        from gpuvet.commands.live import case_of
-
-        return answer(case_of(args), args, now)
+        return _of_account(args, now)
 
     def read(path: str) -> "AuditReport":
         return _audited(load_case(Path(path), question=args.question), args, now)
 
     report = audit_fleet([(Path(path).name, partial(read, path)) for path in args.case])
     return printed(report, args)
+
+
+def _of_account(args: argparse.Namespace, now: datetime) -> int:
+    """Audit each cluster that is named, in each region and under each profile."""
+    from gpuvet.commands.live import case_of
+    from gpuvet.modes.audit_fleet import audit_fleet
+
+    asked = one_by_one(args)
+    if len(asked) == 1:
+        return answer(case_of(args), args, now)
+
+    def read(one: argparse.Namespace) -> "AuditReport":
+        return _audited(case_of(one), args, now)
+
+    return printed(audit_fleet([(name, partial(read, one)) for name, one in asked]), args)
+
+
+def one_by_one(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
+    """Return the arguments for every cluster, region and profile alone, each with its name."""
+    clusters = [c.strip() for c in (args.cluster or "").split(",") if c.strip()] or [None]
+    found: list[tuple[str, argparse.Namespace]] = []
+    for profile in args.profile or [None]:
+        for region in args.region or [None]:
+            for cluster in clusters:
+                one = argparse.Namespace(**vars(args))
+                one.cluster = cluster
+                one.profile = [profile] if profile else None
+                one.region = [region] if region else None
+                name = " ".join(part for part in (cluster, region, profile) if part)
+                found.append((name or "the account", one))
+    return found
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:

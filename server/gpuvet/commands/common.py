@@ -1,4 +1,4 @@
-"""Arguments that commands share, spelled once (contracts §2), and the only clock."""
+"""Arguments that commands share, spelled once, and the only clock."""
 
 import argparse
 from datetime import UTC, datetime

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpuvet.case import Case
     from gpuvet.modes.preflight_run import RunWords
 
-_MOST_SPEC = 1 << 20  # contracts §6: a manifest has at most 1 MiB
+_MOST_SPEC = 1 << 20  # the contract of the answers: a manifest has at most 1 MiB
 
 
 def add_parser(subparsers: Subparsers) -> None:

@@ -1,4 +1,4 @@
-"""What NVIDIA's action words come to on a node (xid_rules §1). Pure."""
+"""What NVIDIA's action words come to on a node (verdict-rules §1). Pure."""
 
 from typing import NamedTuple
 

@@ -14,7 +14,9 @@ from gpuvet.explain.xid import XidExplanation
 from gpuvet.model.words import Verdict
 
 WIDTH = 92
-RECURRENCE = "after a reboot, on the same hardware, within 14 days"  # xid_rules §5; the days ours
+RECURRENCE = (
+    "after a reboot, on the same hardware, within 14 days"  # verdict-rules §5; the days ours
+)
 
 _LINK_CODES = {74, 136, *NVLINK5_CODES}
 _NAMES = {CodeKind.XID: "Xid", CodeKind.SXID: "SXid"}
@@ -41,7 +43,7 @@ def headline(explained: XidExplanation) -> str:
 
 
 def same_event(explained: XidExplanation) -> str:
-    """Return what must agree for an event to count as come back (xid_rules §5)."""
+    """Return what must agree for an event to count as come back (verdict-rules §5)."""
     if explained.kind is CodeKind.SXID:
         return "the same code on the same switch and link"
     link = " and link" if explained.code in _LINK_CODES else ""

@@ -20,7 +20,7 @@ class Branch(StrEnum):
 
 
 class BranchStatus(StrEnum):
-    """What became of a branch; every branch has one (root_cause_branches §2)."""
+    """What became of a branch; every branch has one (incident-branches)."""
 
     ROOT_CAUSE = "ROOT_CAUSE"
     LEADING_HYPOTHESIS = "LEADING_HYPOTHESIS"
@@ -52,7 +52,7 @@ class Symptom(StrEnum):
 
 
 class Failure(Value):
-    """When and how the failure began; `at` is t0 of root_cause_branches §2."""
+    """When and how the failure began; `at` is t0 of incident-branches."""
 
     symptom: Symptom
     at: AwareDatetime | None = None
@@ -69,7 +69,7 @@ class Failure(Value):
 class Signal(Value):
     """One measured thing that speaks for a branch, with what the six conditions ask of it.
 
-    Conditions of `Proven` (root_cause_branches §2): measured (1), on something of the job (2),
+    Conditions of `Proven` (incident-branches): measured (1), on something of the job (2),
     before the failure (3), by a known mechanism (4), without a competitor (5), for a failure whose
     start was itself observed (6). 5 and 6 are not the signal's; the ranking decides them.
     """

@@ -93,7 +93,7 @@ class Trail(Value):
 
 
 class EventMeaning(StrEnum):
-    """What a HyperPod cluster event is about (aws_evidence §1.5)."""
+    """What a HyperPod cluster event is about."""
 
     REPLACEMENT = "replacement"
     TERMINATION = "termination"

@@ -17,7 +17,7 @@ class Severity(StrEnum):
 
 
 class CheckStatus(StrEnum):
-    """What a preflight or audit check came to (contracts §1)."""
+    """What a preflight or audit check came to."""
 
     PASS = "PASS"  # noqa: S105  (a status, not a password)
     RISK = "RISK"
@@ -37,7 +37,7 @@ class Edit(NamedTuple):
 
 
 class FindingJson(TypedDict):
-    """A finding as programs read it (contracts §3, `spec check`)."""
+    """A finding as programs read it (the contract of the answers, `spec check`)."""
 
     code: str
     severity: str

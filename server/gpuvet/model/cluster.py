@@ -141,7 +141,7 @@ class ClusterEvidence(Value):
 
 
 class NotSeen(Value):
-    """A source that was not read, why, and what would close it (contracts §3)."""
+    """A source that was not read, why, and what would close it."""
 
     what: str
     reason: Reason

@@ -10,7 +10,7 @@ from gpuvet.model.evidence import Reason, Status
 
 
 class Shipper(StrEnum):
-    """What a stream carries (log_sources §2); it decides what an empty hour means."""
+    """What a stream carries (coverage.md); it decides what an empty hour means."""
 
     HOST_SYSLOG = "HOST_SYSLOG"
     JOURNAL_ALL = "JOURNAL_ALL"
@@ -44,7 +44,7 @@ class HourState(StrEnum):
 
 
 class CoverageStatus(StrEnum):
-    """A source or a node as a whole (log_sources §4)."""
+    """A source or a node as a whole (coverage.md)."""
 
     MEASURED = "MEASURED"
     PARTIAL = "PARTIAL"
@@ -130,7 +130,7 @@ class SourceCoverage(Value):
 
 
 class Gate(StrEnum):
-    """Coverage as the verdict asks for it (xid_rules §12)."""
+    """Coverage as the verdict asks for it (verdict-rules §12)."""
 
     MEASURED = "MEASURED"
     HMA_ONLY = "HMA_ONLY"

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Status(StrEnum):
-    """How far a reading got (aws_evidence §0.1). Only OK and OK_EMPTY support a negative."""
+    """How far a reading got. Only OK and OK_EMPTY support a negative."""
 
     OK = "OK"
     OK_EMPTY = "OK_EMPTY"
@@ -114,7 +114,7 @@ def evidence_id(
     params: str,
     window: Window | None = None,
 ) -> str:
-    """Return `ev-` and 10 hex digits that name one reading (contracts §3).
+    """Return `ev-` and 10 hex digits that name one reading.
 
     Args:
         account: AWS account id, or None where the evidence carries none.

@@ -1,4 +1,4 @@
-"""Log monitor rules, and what the simulator says of them (log_monitor_semantics §3, §8)."""
+"""Log monitor rules, and what the simulator says of them (references/log-monitors.md)."""
 
 from enum import StrEnum
 
@@ -99,7 +99,7 @@ class BudgetForecast(Value):
 
 
 class Simulation(Value):
-    """Every rule over one pod's log (contracts §3, `spec simulate`)."""
+    """Every rule over one pod's log (the contract of the answers, `spec simulate`)."""
 
     log: str
     log_format: LogFormat

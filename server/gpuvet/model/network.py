@@ -12,7 +12,7 @@ from gpuvet.model.events import Record
 
 
 class Transport(StrEnum):
-    """What a line of NCCL says about the way data goes (root_cause_branches §D, layer 1)."""
+    """What a line of NCCL says about the way data goes (incident-branches §D, layer 1)."""
 
     OFI_EFA = "OFI_EFA"
     OFI_NOT_EFA = "OFI_NOT_EFA"

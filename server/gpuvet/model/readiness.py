@@ -110,7 +110,7 @@ class NodePlace(Value):
 
 
 class Ready(StrEnum):
-    """Whether a run may start (contracts §1)."""
+    """Whether a run may start."""
 
     YES = "Yes"
     WITH_RISKS = "Yes with risks"

@@ -1,4 +1,4 @@
-"""What a mode answers: one value, from which text, Markdown and JSON are written (contracts §3)."""
+"""What a mode answers: one value, from which text, Markdown and JSON are written."""
 
 from typing import Literal
 

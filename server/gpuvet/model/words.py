@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """One word per node, in the order of xid_rules §1."""
+    """One word per node, in the order of verdict-rules §1."""
 
     REPLACE = "REPLACE"
     REBOOT = "REBOOT"

@@ -23,11 +23,11 @@ from gpuvet.report.access import access_markdown
 Params = Mapping[str, Any]
 Answers = Mapping[str, Envelope[tuple[Page, ...]]]
 
-# contracts: an answer in under 20 s, so the reads end before that.
+# An answer in under 20 s, so the reads end before that.
 DOCTOR_SECONDS = 15.0
 _AT_ONCE = 8
 _MOST_GROUPS = 20
-# Where the groups of clusters live (log_sources §1).
+# Where the groups of clusters live (coverage.md).
 GROUP_PREFIXES = (
     "/aws/sagemaker/Clusters/",
     "/aws/parallelcluster/",

@@ -21,7 +21,7 @@ from gpuvet.modes.service_log import ServiceLog, read_service_log
 from gpuvet.parse.kernel_log import RawLine, node_records, parse_lines
 
 _CLUSTER_GROUP = "/aws/sagemaker/Clusters/"
-# xid_rules §5: how far back an old node's own lines still count.
+# verdict-rules §5: how far back an old node's own lines still count.
 _OLD_LINES = timedelta(days=30)
 
 

@@ -76,7 +76,7 @@ def gather(case: Case, asked: Resolved) -> Gathered:
     )
 
 
-# The files of a ParallelCluster head node (log_sources §1.2); it has no GPUs of the job.
+# The files of a ParallelCluster head node (coverage.md); it has no GPUs of the job.
 _HEAD_NODE_STREAMS = (
     *(".clustermgtd", ".clustermgtd_events", ".slurmctld", ".slurmdbd", ".clusterstatusmgtd"),
     *(".slurm_resume", ".slurm_resume_events", ".slurm_suspend", ".slurm_fleet_status_manager"),

@@ -1,4 +1,4 @@
-"""When and how the failure began: t0 of root_cause_branches §2, from the first source that says."""
+"""When and how the failure began: t0 of incident-branches, from the first source that says."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

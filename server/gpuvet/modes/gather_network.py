@@ -45,7 +45,7 @@ from gpuvet.parse.shipper import shipper_of_name
 
 # Ours: a run that is slow today may have printed its transport when it started, a day before.
 _LOOK_BACK = timedelta(hours=24)
-# root_cause_branches §E: changes count from 6 h before.
+# incident-branches §E: changes count from 6 h before.
 _CHANGES_BACK = timedelta(hours=6)
 
 

@@ -55,7 +55,7 @@ _EVENTS = timedelta(days=30)
 _STARTS = timedelta(days=7)
 # P8: the last days stand for a similar run.
 _LOAD = timedelta(hours=72)
-# Ours: describe calls of single nodes throttle early (aws_evidence §1.2).
+# Ours: describe calls of single nodes throttle early.
 _MOST_PLACES = 64
 _MANAGER_LIVE = timedelta(hours=2)
 _CLUSTERMGTD = (".clustermgtd",)

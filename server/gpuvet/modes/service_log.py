@@ -23,11 +23,11 @@ from gpuvet.parse.package_log import read_package_lines, read_rollout_lines, upg
 from gpuvet.parse.service_lines import PATTERN
 
 T_co = TypeVar("T_co", covariant=True)
-# root_cause_branches §E: changes matter from six hours before the window; so do launches.
+# incident-branches §E: changes matter from six hours before the window; so do launches.
 LOOK_BACK = timedelta(hours=6)
-_EVENTS = "/aws/events/"  # aws_evidence §9: what a rule delivers to must be named so
+_EVENTS = "/aws/events/"  # AWS's API reference: what a rule delivers to must be named so
 _CAPACITY_EVENTS = "Interruption Warning|Expiration Warning"
-# log_sources §1.2: streams of ParallelCluster that tell of launches, bootstraps and packages.
+# coverage.md: streams of ParallelCluster that tell of launches, bootstraps and packages.
 _PARALLELCLUSTER_STREAMS = (
     r"[.](clustermgtd|clustermgtd_events|slurm_resume|slurm_resume_events|slurm_suspend|slurmctld"
     r"|cloud-init|cloud-init-output|cfn-init|chef-client|bootstrap_error_msg|computemgtd"

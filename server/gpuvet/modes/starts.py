@@ -22,7 +22,7 @@ _PAD = timedelta(hours=1)
 # Ours: fewer lines than this on any node need no comparison.
 _WORTH_COMPARING = 10
 # PyTorch's default of a collective's timeout, where the line does not print its own
-# (root_cause_branches §2 names 10 and 30 min: the report says which was assumed).
+# (incident-branches names 10 and 30 min: the report says which was assumed).
 _WATCHDOG_DEFAULT = timedelta(minutes=10)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from gpuvet.model.cause import EventKind, TimelineEvent
 from gpuvet.model.evidence import Envelope, Status
 
-# root_cause_branches §1: the timeline reaches this far beyond the window on both sides.
+# incident-branches: the timeline reaches this far beyond the window on both sides.
 TIMELINE_PAD = timedelta(minutes=30)
 
 

@@ -32,7 +32,7 @@ from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.report.verdict import verdict_markdown
 from gpuvet.report.words import span
 
-# Exit codes of contracts §2.
+# Exit codes of the contract of the answers.
 NOTHING, FINDINGS, TOO_LITTLE = 0, 1, 3
 _FINDINGS = frozenset({Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR})
 

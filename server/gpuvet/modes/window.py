@@ -1,4 +1,4 @@
-"""Which window is meant, and where it came from (contracts §2)."""
+"""Which window is meant, and where it came from."""
 
 import re
 from datetime import UTC, datetime, timedelta

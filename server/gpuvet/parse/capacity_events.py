@@ -24,7 +24,7 @@ def read_capacity_events(
 ) -> tuple[CapacityWarning, ...]:
     """Return the warnings that lines hold; detail types are told by their tails, in any case.
 
-    The names differ between partitions and pages (aws_evidence §2.1).
+    The names differ between partitions and pages.
     """
     found = (
         _warning(line.text, line.line or place, stream, group)

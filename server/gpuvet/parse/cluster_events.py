@@ -1,6 +1,6 @@
 """ParallelCluster's JSON events to what they say. Pure.
 
-Fields beyond `event-type` and `failure-type` are not documented in full (log_sources §1.2), so
+Fields beyond `event-type` and `failure-type` are not documented in full (coverage.md), so
 node names and exit codes are looked for wherever they stand.
 """
 

@@ -1,7 +1,7 @@
 """Lines of a cluster's own services to records: launches, bootstraps, protected mode, scripts.
 
 Pure. AWS ParallelCluster writes text and, beside it, JSON events; HyperPod writes lifecycle
-markers; cloud-init and custom actions say how they ended (log_sources §1). A line that fits
+markers; cloud-init and custom actions say how they ended (coverage.md). A line that fits
 nothing gives nothing.
 """
 

@@ -2,7 +2,7 @@
 
 import re
 
-# root_cause_branches §D, layer 3. A rise of one of these is an error; retransmitted packets alone
+# incident-branches §D, layer 3. A rise of one of these is an error; retransmitted packets alone
 # are weak, and bytes and requests say nothing of faults.
 ERROR_COUNTERS = frozenset(
     {

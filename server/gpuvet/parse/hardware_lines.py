@@ -44,7 +44,7 @@ HARDWARE_LINES = (
         ),
         HardwareKind.GPU_START,
         "the driver could not start a GPU (RmInitAdapter failed)",
-        "open-gpu-kernel-modules osinit.c, nv.c; xid_log_formats §5",
+        "open-gpu-kernel-modules osinit.c, nv.c; the driver's log formats",
     ),
     HardwareLine(
         re.compile(

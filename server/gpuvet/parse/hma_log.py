@@ -1,6 +1,6 @@
 """Records of the HyperPod health monitoring agent, deep health checks and node health events.
 
-Pure. The instance id comes from the stream's name, never from the message (log_sources §1.1).
+Pure. The instance id comes from the stream's name, never from the message (coverage.md).
 """
 
 import json
@@ -17,7 +17,7 @@ from gpuvet.parse.xid_line import find_xid
 
 # The agent's stamps have their year, so that this is never looked at.
 _NO_REFERENCE = datetime(2000, 1, 1, tzinfo=UTC)
-TRUSTED_DISTANCE = timedelta(minutes=5)  # between the agent's two stamps (log_sources §1.1)
+TRUSTED_DISTANCE = timedelta(minutes=5)  # between the agent's two stamps (coverage.md)
 
 _CONDITION = re.compile(
     r"(?i:node condition|condition:?) (?P<name>Nvidia\w+)(?: is now: (?P<state>True|False))?"

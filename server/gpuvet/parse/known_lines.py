@@ -1,4 +1,4 @@
-"""Driver and service lines that are known and classify nothing (xid_log_formats §8). Pure."""
+"""Driver and service lines that are known and classify nothing. Pure."""
 
 import re
 from typing import NamedTuple

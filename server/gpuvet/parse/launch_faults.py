@@ -6,7 +6,7 @@ from types import MappingProxyType
 from gpuvet.model.bootstrap import LaunchFault
 
 # EC2's error codes (EC2 API reference, error codes) and the failure types of ParallelCluster's
-# events (log_sources §1.2).
+# events (coverage.md).
 _FAULTS = MappingProxyType(
     {
         "InsufficientInstanceCapacity": LaunchFault.CAPACITY,
@@ -39,7 +39,7 @@ _CODE = re.compile(
 # These codes also stand in other calls' errors; there they say nothing of a launch.
 _AMBIGUOUS = frozenset({"UnauthorizedOperation", "AccessDeniedException", "ResourceLimitExceeded"})
 _OF_A_LAUNCH = re.compile(r"RunInstances|CreateFleet|[Ll]aunch")
-# What HyperPod writes where an instance could not be had (aws_evidence §1.4).
+# What HyperPod writes where an instance could not be had.
 _IN_WORDS = (
     (re.compile(r"do(?:es)? not have sufficient capacity", re.IGNORECASE), LaunchFault.CAPACITY),
     (re.compile(r"insufficient (?:instance )?capacity", re.IGNORECASE), LaunchFault.CAPACITY),

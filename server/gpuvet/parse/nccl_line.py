@@ -1,6 +1,6 @@
 """One line of NCCL or its network plugin: what it says of the transport. Pure.
 
-The table is root_cause_branches §D, layer 1. A `Bootstrap` line speaks of out-of-band set-up and
+The table is incident-branches §D, layer 1. A `Bootstrap` line speaks of out-of-band set-up and
 a `NET/Socket : Using` line of a candidate; neither is the transport.
 """
 

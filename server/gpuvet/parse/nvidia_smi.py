@@ -1,6 +1,6 @@
 """`nvidia-smi` output to facts: `-q` whole or in excerpts, `-L`, NVLink status. Pure.
 
-`N/A`, `Unknown Error`, `Not Supported` and empty are "not read", never "No" (xid_rules §7).
+`N/A`, `Unknown Error`, `Not Supported` and empty are "not read", never "No" (verdict-rules §7).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a log stream carries, from its name and then from a few of its lines (log_sources §2).
+"""What a log stream carries, from its name and then from a few of its lines (coverage.md).
 
 Pure.
 """

@@ -5,7 +5,7 @@ Pure. Everything that a value keeps of a log, a manifest or an answer passes thr
 
 import re
 
-LIMIT = 300  # characters of one raw text that we keep (contracts §6)
+LIMIT = 300  # characters of one raw text that we keep
 MASK = "[masked]"
 CUT = " …[cut]"
 _LOOKAHEAD = 4096  # read past the limit, so that a secret across it is still recognised

@@ -1,7 +1,7 @@
 """Peel whatever wraps a log line off it: syslog, journald, dmesg, kmsg, CRI, Docker, CloudWatch.
 
 Pure. Wrappers nest (a CloudWatch event with a Fluent Bit record with a syslog line), so peeling
-goes on until the message is bare (xid_log_formats §2).
+goes on until the message is bare.
 """
 
 import re

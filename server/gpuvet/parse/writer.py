@@ -10,7 +10,7 @@ from gpuvet.model.events import Source
 from gpuvet.parse.wrappers import Peeled
 
 # Fabric Manager, DCGM, the HyperPod agent, node-problem-detector, the EKS agents
-# (xid_log_formats §2, §4, §6).
+# .
 _AGENT_TAGS = re.compile(
     r"(?:nvidia-|nv-|nv)?fabric-?manager|nv-hostengine|(?:nvidia-)?dcgm[\w-]*"
     r"|node-problem-detector|npd|[\w-]*health-?monitoring-?agent\w*"

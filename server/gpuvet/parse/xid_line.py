@@ -1,4 +1,4 @@
-"""The core of one Xid or SXid line, whatever stands around it (xid_log_formats §1, §4). Pure."""
+"""The core of one Xid or SXid line, whatever stands around it. Pure."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What the text after an Xid's code says, one small function a question (xid_log_formats §3).
+"""What the text after an Xid's code says, one small function a question.
 
 Pure: each takes `XidEvent.text` and returns a value, or None where the text does not say it.
 """
@@ -36,7 +36,7 @@ class Severity(StrEnum):
 
     @property
     def is_fatal(self) -> bool:
-        """True for both fatal words (xid_rules §10)."""
+        """True for both fatal words (verdict-rules §10)."""
         return self is not Severity.NONFATAL
 
 
@@ -191,7 +191,7 @@ _CROSS_WORDS = range(4, 8)  # intrInfo, errorStatus and two to five more
 
 
 def memory(text: str) -> Memory:
-    """Return the memory a 48 or 140 text names; per-channel lines name none (xid_rules §7)."""
+    """Return the memory a 48 or 140 text names; per-channel lines name none (verdict-rules §7)."""
     dram, sram = _DRAM.search(text), _SRAM.search(text)
     if dram and sram:
         return Memory.BOTH

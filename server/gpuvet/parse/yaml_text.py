@@ -1,7 +1,7 @@
 """Safe, bounded YAML with places; the only user of the YAML library.
 
 Nothing is constructed from tags. At most 1 MiB of text, 50 levels and 10,000 nodes after aliases
-(contracts §6). Plain scalars resolve as in kubectl's reader: YAML 1.1, without sexagesimals.
+. Plain scalars resolve as in kubectl's reader: YAML 1.1, without sexagesimals.
 """
 
 import re

@@ -17,13 +17,13 @@ from gpuvet.model.cluster import Orchestrator
 
 NOW, PERMISSION, FILE, ROLLOUT, ADDON = range(5)
 
-# aws_evidence §3: characters of a log group's and a cluster's name.
+# AWS's API reference: characters of a log group's and a cluster's name.
 _GROUP = re.compile(r"[A-Za-z0-9._/#-]{1,512}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _INSTANCE = re.compile(r"i-(?:[0-9a-f]{8}|[0-9a-f]{17})")
 _GREP = "grep -E 'NVRM|SXid|fallen off the bus'"
 _MOST_HOLES = 6
-KEEP_DAYS = 180  # ParallelCluster's default retention (log_sources §1.2)
+KEEP_DAYS = 180  # ParallelCluster's default retention (coverage.md)
 
 
 def _name(text: str | None, pattern: re.Pattern[str], instead: str) -> str:

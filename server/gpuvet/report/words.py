@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from gpuvet.model.hours import HourGrid
 
-# Raw text in a report is cut again here, whatever the value keeps (contracts §6).
+# Raw text in a report is cut again here, whatever the value keeps.
 RAW_LIMIT = 300
 # A sentence of ours may name several holes with their reasons, each cut to the limit above.
 SENTENCE_LIMIT = 1_600

@@ -1,4 +1,4 @@
-"""What the restart budget does with faults (log_monitor_semantics §7).
+"""What the restart budget does with faults (references/log-monitors.md).
 
 The operator is closed; where AWS documents nothing, the choices are those of `ASSUMPTIONS`.
 """

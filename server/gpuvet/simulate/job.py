@@ -20,7 +20,7 @@ from gpuvet.simulate import budget
 from gpuvet.simulate.guard import Answer, Limits, Stuck, run_rules
 from gpuvet.simulate.rule import RuleSpec
 
-# At one instant the stronger state is the job's (log_monitor_semantics §8).
+# At one instant the stronger state is the job's (references/log-monitors.md).
 _STRENGTH = (RuleState.FAULTED, RuleState.HANGING, RuleState.SLOW)
 FAULT_ON_MATCH_AGENT = (1, 1)  # first agent that knows faultOnMatch
 

@@ -1,4 +1,4 @@
-"""One log monitor as the elastic agent steps it (log_monitor_semantics §3 and §8).
+"""One log monitor as the elastic agent steps it (references/log-monitors.md).
 
 Standard library only: the child process that runs patterns loads this. The clock is an argument.
 """

@@ -1,4 +1,4 @@
-"""The arguments that tools share, described once (contracts §2)."""
+"""The arguments that tools share, described once."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""Self-contained, authenticated cursors: any process with the key can go on (contracts §4)."""
+"""Self-contained, authenticated cursors: any process with the key can go on."""
 
 import base64
 import binascii

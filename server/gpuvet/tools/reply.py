@@ -1,4 +1,4 @@
-"""Answers that fit: one page of a report, its two halves saying the same (contracts §4)."""
+"""Answers that fit: one page of a report, its two halves saying the same."""
 
 import json
 from collections.abc import Callable

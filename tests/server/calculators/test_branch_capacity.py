@@ -1,4 +1,4 @@
-"""Branch B: block ends, bootstraps, launches, addresses, plans (root_cause_branches §B)."""
+"""Branch B: block ends, bootstraps, launches, addresses, plans (incident-branches §B)."""
 
 from datetime import timedelta
 from typing import Any

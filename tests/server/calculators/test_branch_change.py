@@ -1,4 +1,4 @@
-"""Branch E: calls and their effects, versions, rollouts, responses (root_cause_branches §E)."""
+"""Branch E: calls and their effects, versions, rollouts, responses (incident-branches §E)."""
 
 from datetime import datetime, timedelta
 from typing import Any

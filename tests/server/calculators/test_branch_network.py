@@ -1,4 +1,4 @@
-"""Branch D, sentence by sentence of root_cause_branches §D."""
+"""Branch D, sentence by sentence of incident-branches §D."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Branch C, sentence by sentence (root_cause_branches §C): Proven, hypothesis, ruled out, open."""
+"""Branch C, sentence by sentence (incident-branches §C): Proven, hypothesis, ruled out, open."""
 
 from dataclasses import replace
 from datetime import timedelta

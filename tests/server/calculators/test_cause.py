@@ -1,4 +1,4 @@
-"""Which event is put down as the cause (xid_rules §2, §4)."""
+"""Which event is put down as the cause (verdict-rules §2, §4)."""
 
 import pytest
 from node_world import (

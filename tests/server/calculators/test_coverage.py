@@ -1,4 +1,4 @@
-"""Which hours of which stream could be seen: every edge case of log_sources §4 and §4.1."""
+"""Which hours of which stream could be seen: every edge case of coverage.md."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

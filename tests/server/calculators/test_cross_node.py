@@ -1,4 +1,4 @@
-"""What only several nodes together can show (xid_rules §4)."""
+"""What only several nodes together can show (verdict-rules §4)."""
 
 import pytest
 from node_world import (

@@ -1,4 +1,4 @@
-"""Runs of five minutes at 90 %, baselines and rises (root_cause_branches §C)."""
+"""Runs of five minutes at 90 %, baselines and rises (incident-branches §C)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Copies and bursts folded, order kept, lost events inferred (xid_rules §3)."""
+"""Copies and bursts folded, order kept, lost events inferred (verdict-rules §3)."""
 
 from datetime import timedelta
 from typing import Any

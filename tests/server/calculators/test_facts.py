@@ -1,4 +1,4 @@
-"""What people and nvidia-smi read on a node (xid_rules §11)."""
+"""What people and nvidia-smi read on a node (verdict-rules §11)."""
 
 from typing import Any
 

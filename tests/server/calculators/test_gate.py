@@ -1,4 +1,4 @@
-"""Coverage decides last what may be said of things not seen (xid_rules §12)."""
+"""Coverage decides last what may be said of things not seen (verdict-rules §12)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Which node followed which: all rules of root_cause_branches §1.1."""
+"""Which node followed which: all rules of incident-branches."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What HyperPod itself decided about a node (xid_rules §11, HyperPod; §13)."""
+"""What HyperPod itself decided about a node (verdict-rules §11, HyperPod; §13)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whether a thing came back, and what has been done since (xid_rules §3.6, §5)."""
+"""Whether a thing came back, and what has been done since (verdict-rules §3.6, §5)."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The recovery action the driver asks for: Xid 154 (xid_rules §11)."""
+"""The recovery action the driver asks for: Xid 154 (verdict-rules §11)."""
 
 import pytest
 from node_world import GPU, GPU2, days, judged, reboot, xid

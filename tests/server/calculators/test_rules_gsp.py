@@ -1,4 +1,4 @@
-"""The GSP stopped answering: Xid 119 and 120 (xid_rules §8)."""
+"""The GSP stopped answering: Xid 119 and 120 (verdict-rules §8)."""
 
 import pytest
 from node_world import (

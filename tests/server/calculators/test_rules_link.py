@@ -1,4 +1,4 @@
-"""NVLink events: Xid 74 registers, 136, 137, 144 to 150, 155 (xid_rules §6, §9, §10)."""
+"""NVLink events: Xid 74 registers, 136, 137, 144 to 150, 155 (verdict-rules §6, §9, §10)."""
 
 import pytest
 from node_world import GPU, GPU2, GPU3, days, gpu, judged, reboot, xid

@@ -1,4 +1,4 @@
-"""Uncorrectable memory errors: which memory, and what that calls for (xid_rules §6, §7)."""
+"""Uncorrectable memory errors: which memory, and what that calls for (verdict-rules §6, §7)."""
 
 import pytest
 from node_world import GPU, GPU2, at, days, gpu, judged, reboot, xid

@@ -1,4 +1,4 @@
-"""Xids that speak of a process: 11, 13, 25, 31, 32, 43, 45, 69, 80, 109 (xid_rules §6)."""
+"""Xids that speak of a process: 11, 13, 25, 31, 32, 43, 45, 69, 80, 109 (verdict-rules §6)."""
 
 import pytest
 from node_world import (

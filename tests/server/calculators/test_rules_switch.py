@@ -1,4 +1,4 @@
-"""NVSwitch errors: SXids (xid_rules §4, §5, §11)."""
+"""NVSwitch errors: SXids (verdict-rules §4, §5, §11)."""
 
 import pytest
 from node_world import boundary, days, judged, reboot, sxid, xid

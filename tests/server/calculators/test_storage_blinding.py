@@ -1,4 +1,4 @@
-"""Taking storage evidence away only shrinks what is claimed (contracts §7)."""
+"""Taking storage evidence away only shrinks what is claimed."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Consequences are put aside (xid_rules §4)."""
+"""Consequences are put aside (verdict-rules §4)."""
 
 import pytest
 from node_world import GPU, GPU2, NODE, at, judged, next_line, node_of, sxid, xid

@@ -1,4 +1,4 @@
-"""Taking evidence away only shrinks what is claimed, and order says nothing (contracts §7).
+"""Taking evidence away only shrinks what is claimed, and order says nothing.
 
 Blinding is an hour emptied, a stream denied, cut or taken away. Each property is also run against
 a calculator with a planted bug, which it must catch.

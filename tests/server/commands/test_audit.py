@@ -1,11 +1,14 @@
 """`gpuvet audit`: formats, several cases, a baseline, and errors a caller can mend."""
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 
+from gpuvet.case import Case, load_case
 from gpuvet.cli import main
+from gpuvet.errors import UsageError
 
 CASES = Path(__file__).parents[2] / "cases"
 FIELD_12 = str(CASES / "field" / "12-audit-rotation-and-hole" / "inputs")
@@ -98,3 +101,25 @@ def test_both_modes_have_the_page(command: str, capsys: pytest.CaptureFixture[st
     page = capsys.readouterr().out
     assert page.startswith("<!doctype html>")
     assert page.isascii()
+
+
+def test_clusters_of_several_regions_make_one_fleet_and_a_missing_one_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {("train-a", "us-west-2"): S03, ("train-b", "eu-west-1"): S06}
+
+    def recorded(args: argparse.Namespace) -> Case:
+        (region,) = args.region
+        if (args.cluster, region) not in held:
+            raise UsageError(f"no cluster {args.cluster} in {region}")
+        return load_case(Path(held[args.cluster, region]))
+
+    monkeypatch.setattr("gpuvet.commands.live.case_of", recorded)
+    regions = ["--region", "us-west-2", "--region", "eu-west-1"]
+    main(["audit", "--cluster", "train-a,train-b", *regions, "--format", "json"])
+    clusters = json.loads(capsys.readouterr().out)["clusters"]
+    assert [(c["source"], c["status"]) for c in clusters if c["status"] != "read"] == [
+        ("train-b us-west-2", "not read"),
+        ("train-a eu-west-1", "not read"),
+    ]
+    assert len([c for c in clusters if c["status"] == "read"]) == 2

@@ -1,4 +1,4 @@
-"""Taking evidence away may only shrink what is claimed (contracts §7), over whole reports.
+"""Taking evidence away may only shrink what is claimed, over whole reports.
 
 Each field case loses each of its files in turn; each scenario has each recorded operation denied
 and each log stream emptied in turn. What is compared is the report a person gets.

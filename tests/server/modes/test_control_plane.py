@@ -189,7 +189,7 @@ def test_the_timeline_keeps_plans_attempts_and_gaps_apart() -> None:
     assert any("HyperPod cluster events not read: not_recorded" in what for what in unread)
 
 
-# Blinding (contracts §7).
+# Blinding.
 
 OPERATIONS = (
     "ec2:DescribeInstances",

@@ -1,4 +1,4 @@
-"""What the HyperPod agent, deep health checks and node health events say (xid_log_formats §6)."""
+"""What the HyperPod agent, deep health checks and node health events say."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a stream carries: its name promises, its lines confirm (log_sources §1, §2)."""
+"""What a stream carries: its name promises, its lines confirm (coverage.md)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Whatever wraps a line comes off, and what it told is kept (xid_log_formats §2)."""
+"""Whatever wraps a line comes off, and what it told is kept."""
 
 import json
 from datetime import UTC, datetime, timedelta

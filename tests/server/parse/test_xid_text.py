@@ -1,4 +1,4 @@
-"""What the text of every code says (xid_log_formats §3)."""
+"""What the text of every code says."""
 
 import pytest
 

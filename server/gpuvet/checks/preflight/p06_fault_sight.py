@@ -112,6 +112,6 @@ P6 = PreflightCheck(
     "log groups, streams, lines per hour of the last 24 h, the health agent's detections",
     "FAIL: nothing would show a fault, or an empty hour in the last six. RISK: older empty hours, "
     "or an active hardware detection. PASS: every node measured, or its agent's group live",
-    "coverage rules of gpuvet, references/coverage.md",
+    "coverage rules of gpuvet, coverage.md",
     fault_sight,
 )

@@ -12,7 +12,7 @@ from gpuvet.model.readiness import Addon
 
 OPERATOR = "amazon-sagemaker-hyperpod-training-operator"
 _GOVERNANCE = "amazon-sagemaker-hyperpod-taskgovernance"
-# hyperpod_job_spec §1: the least task governance that works with the training operator.
+# the operator's CRD: the least task governance that works with the training operator.
 _LEAST_GOVERNANCE = "1.3.0"
 
 

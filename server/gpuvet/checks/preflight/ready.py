@@ -1,4 +1,4 @@
-"""Is a run ready: the core checks decide, a later one can only make it worse (contracts §1)."""
+"""Is a run ready: the core checks decide, a later one can only make it worse."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
