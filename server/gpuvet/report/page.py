@@ -76,7 +76,6 @@ class Table:
 
     Attributes:
         kinds: Per column: text, code, num or verdict.
-        first: Index of the column that heads a row for a screen reader.
     """
 
     key: str

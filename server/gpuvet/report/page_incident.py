@@ -93,7 +93,7 @@ def _ground(node: NodeVerdict) -> str:
     found = node.grounds[0] if node.grounds else None
     where = f" on {found.pci}" if found is not None and found.pci else ""
     what = f"{found.what}{where}" if found is not None else "nothing was found"
-    return f"{what}. {bar(node)}"
+    return f"{what}; {bar(node)}"
 
 
 def _facts(report: IncidentReport) -> Iterator[tuple[str, str]]:

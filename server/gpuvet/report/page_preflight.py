@@ -27,6 +27,7 @@ def preflight_model(report: PreflightReport) -> Page:
             _checks(ordered),
             _calendar(report),
             _starts(report),
+            _arithmetic(ordered),
             _spec(report),
             _unseen(report),
         ),
@@ -84,14 +85,10 @@ def _tiles(report: PreflightReport) -> Iterator[Tile]:
 def _checks(ordered: tuple[CheckRow, ...]) -> Table:
     rows = [
         (
-            check.id,
             check.status.value,
-            whole_plain(check.name),
-            plain(check.subject),
+            f"{check.id} {whole_plain(check.name)}",
             whole_plain(check.why),
-            "; ".join(f"{name} {value}" for name, value in check.arithmetic.items()),
-            whole_plain(check.action or ""),
-            whole_plain(check.closes_with or ""),
+            whole_plain(check.action or check.closes_with or ""),
             ", ".join(check.evidence[:2]),
         )
         for check in ordered
@@ -99,20 +96,26 @@ def _checks(ordered: tuple[CheckRow, ...]) -> Table:
     return Table(
         key="checks",
         title="Checks",
-        columns=(
-            "Check",
-            "Status",
-            "Asks that",
-            "Subject",
-            "Found",
-            "Arithmetic",
-            "Do",
-            "Closes with",
-            "Evidence",
-        ),
-        kinds=("code", "text", "text", "code", "text", "text", "text", "text", "code"),
+        columns=("Status", "Check", "Found", "Do, or what closes it", "Evidence"),
+        kinds=("verdict", "text", "text", "text", "code"),
         rows=rows,
         note="P1 to P6 are the core; a later check can add RISK or FAIL and never lifts one.",
+    )
+
+
+def _arithmetic(ordered: tuple[CheckRow, ...]) -> Table:
+    rows = [
+        (check.id, plain(check.subject), plain(name), plain(str(value)))
+        for check in ordered
+        for name, value in check.arithmetic.items()
+    ]
+    return Table(
+        key="arithmetic",
+        title="Arithmetic",
+        columns=("Check", "Of", "Quantity", "Value"),
+        kinds=("verdict", "code", "text", "text"),
+        rows=rows[:MOST_ROWS],
+        empty="no check had anything to calculate",
     )
 
 
