@@ -28,9 +28,20 @@ _MECHANISM = {
 
 
 def assess_hardware(
-    evidence: ClusterEvidence, verdicts: Sequence[NodeVerdict], failure: Failure
+    evidence: ClusterEvidence,
+    verdicts: Sequence[NodeVerdict],
+    failure: Failure,
+    *,
+    lost: Sequence[NotSeen] = (),
 ) -> BranchEvidence:
-    """Return what speaks for hardware, or what rules it out on every node of the job."""
+    """Return what speaks for hardware, or what rules it out on every node of the job.
+
+    Args:
+        evidence: Of the nodes.
+        verdicts: One for each node.
+        failure: When and on which nodes the failure began.
+        lost: Logs that were not read and may be any node's: with them nothing is ruled out.
+    """
     job = [
         n for n in evidence.nodes if has_gpus(n) and (not failure.nodes or n.node in failure.nodes)
     ]
@@ -38,12 +49,14 @@ def assess_hardware(
     signals = tuple(
         signal for node in job for signal in _signals(node, by_node[node.node], failure)
     )
-    unseen = tuple(missing for node in job for missing in _unseen(node))
-    ruled_out = None if signals or unseen or not job else _ruled_out(job)
+    unseen = (*(missing for node in job for missing in _unseen(node)), *lost)
+    doubts = [v for n in job if (v := by_node[n.node]).verdict is Verdict.UNVERIFIED]
+    ruled_out = None if signals or unseen or doubts or not job else _ruled_out(job)
     return BranchEvidence(
         branch=Branch.HARDWARE,
         signals=signals,
         ruled_out=ruled_out,
+        unverified=f"{doubts[0].node}: {doubts[0].open_check}" if doubts else None,
         deciding_unseen=unseen,
         assessed=bool(job),
         confirming="the kernel log of the affected node over the hour before the failure",

@@ -56,5 +56,7 @@ class Case:
     replies: tuple[Reply, ...] = ()
     kube: tuple[KubeObject, ...] = ()
     flight_dumps: tuple[FlightDump, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()  # reads of logs that failed: operation and code
+    unowned: tuple[str, ...] = ()  # logs that may carry kernel lines and name no node
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file
     ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed

@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from gpuvet.aws.log_store import read_log_store
 from gpuvet.aws.metric_store import read_metric_store
 from gpuvet.aws.recorded import RecordedAws
+from gpuvet.aws.recorded_calls import CallError, RecordedCall
 from gpuvet.aws.store_answers import StoreAnswers
 from gpuvet.case.case import Case
 from gpuvet.case.cluster_facts import ClusterFacts, cluster_facts
 from gpuvet.case.container import Container
-from gpuvet.case.held_logs import UNATTRIBUTED, HeldLogs
+from gpuvet.case.held_logs import UNATTRIBUTED, HeldLogs, HeldStream
 from gpuvet.case.inventory import nodes
 from gpuvet.case.log_scan import LogScanner
 from gpuvet.case.put_off import PutOff, owner_of, read_put_off, smi_facts
@@ -28,7 +29,9 @@ from gpuvet.case.take import take_file
 from gpuvet.case.taken import Taken
 from gpuvet.errors import UnreadableCase
 from gpuvet.model.case import CaseHeader, CaseMeta, CaseNode, FileKind, FileStatus
+from gpuvet.model.coverage import Shipper
 from gpuvet.model.evidence import Window
+from gpuvet.parse.shipper import shipper_of_name
 from gpuvet.parse.wrappers import instance_id
 
 _INSTANCE = re.compile(r"(?<![0-9A-Za-z])i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])")
@@ -58,7 +61,9 @@ def read_folder(container: Container, *, question: str | None, now: datetime | N
     found = nodes(first)
     names = _names(found)
     _use_one_name(taken, names)
-    present = {names[node.node] for node in found}
+    # A stream that stands for a node nobody names is no proof that there is only one.
+    stand_ins = {line.stream for line in taken.lines if line.node == UNATTRIBUTED}
+    present = {names[node.node] for node in found if node.node not in stand_ins}
     only = present.pop() if len(present) == 1 else None
     for text in taken.texts:
         if text.kind in SMI_KINDS:
@@ -184,11 +189,40 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         replies=tuple(taken.replies),
         kube=tuple(taken.kube),
         flight_dumps=tuple(taken.flight_dumps),
+        refused=_refused(calls),
+        unowned=_unowned(streams),
         named=(
             *((one.node, one.stream) for one in streams if one.node != UNATTRIBUTED),
             *_named_by_the_manager(taken, logs),
         ),
     )
+
+
+def _refused(calls: Sequence[RecordedCall]) -> tuple[tuple[str, str], ...]:
+    """Return the reads of logs that ended in an error; other reads are asked for by name."""
+    return tuple(
+        (call.operation, answer.code)
+        for call in calls
+        if call.operation.startswith("logs:")
+        for answer in call.answers
+        if isinstance(answer, CallError)
+    )
+
+
+_MAY_BE_A_NODES = frozenset(
+    {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
+)
+
+
+def _unowned(streams: Sequence[HeldStream]) -> tuple[str, ...]:
+    """Return the logs that may be a node's and do not tell of which in any line."""
+    owned = {one.stream for one in streams if one.node != UNATTRIBUTED}
+    return tuple(one.stream for one in streams if one.stream not in owned and _may_be_a_nodes(one))
+
+
+def _may_be_a_nodes(one: HeldStream) -> bool:
+    kind = one.counts.shipper if one.counts is not None else shipper_of_name(one.stream, one.group)
+    return kind in _MAY_BE_A_NODES
 
 
 # Replies that list the nodes of a cluster.

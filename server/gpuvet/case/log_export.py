@@ -7,7 +7,7 @@ from gpuvet.aws.door import LogLine
 from gpuvet.aws.log_store import group_name
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.case.held_logs import UNATTRIBUTED
-from gpuvet.model.untyped import is_array, is_number, is_object, objects_at, text_at
+from gpuvet.model.untyped import is_array, is_number, is_object, object_at, objects_at, text_at
 from gpuvet.parse.wrappers import instance_id
 
 Json = Mapping[str, Any]
@@ -47,6 +47,9 @@ def read_export(document: Json, file: str) -> Export:
     lines = (*_lines(_event_rows(document), file), *_queried(_query_rows(document), file))
     if text_at(document, "nextToken"):
         return Export(lines, "more pages exist (nextToken is set)")
+    matched = object_at(document, "statistics").get("recordsMatched")
+    if is_number(matched) and matched > len(lines):
+        return Export(lines, f"{len(lines)} of {matched:.0f} lines that the query matched")
     status = text_at(document, "status")
     if status not in {None, "Complete"}:
         return Export(lines, f"the query was {status}")

@@ -137,7 +137,8 @@ class LogScanner:
                     node = found.by_host[host] = NodeScan()
                 _count(node, line, hour)
                 if start in marked:
-                    found.dropped += not kept.keep(node, place, line)
+                    whole = kept.keep(node, place, line) and len(line) <= KEPT_OF_LINE
+                    found.dropped += not whole
                 elif service and any(needle in line for needle in service):
                     found.dropped_of_services += not kept.of_service(node, place, line)
                 start += len(line) + 1

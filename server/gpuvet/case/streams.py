@@ -82,6 +82,10 @@ def _shared(logs: Sequence[PutOff]) -> Iterable[tuple[str, tuple[str, ...]]]:
 
 def _held(key: _Key, draft: _Draft, shared: dict[str, tuple[str, ...]]) -> HeldStream:
     node, group, stream = key
+    if node == UNATTRIBUTED and any(_tells_of_a_gpu(line.text) for line in draft.lines):
+        # Nobody is named, and a fault is told: the stream stands for its node, never for nobody.
+        node = stream
+    counts = draft.counts and draft.counts.model_copy(update={"node": node})
     others = tuple(one for one in shared.get(stream, ()) if one != node) if group is None else ()
     return HeldStream(
         node=node,
@@ -90,9 +94,13 @@ def _held(key: _Key, draft: _Draft, shared: dict[str, tuple[str, ...]]) -> HeldS
         lines=tuple(line.model_copy(update={"node": node}) for line in draft.lines),
         service_lines=tuple(draft.service_lines),
         service_lines_whole=draft.service_lines_whole,
-        counts=draft.counts,
+        counts=counts,
         counts_note=draft.counts_note,
         lines_status=Status.OK if draft.is_whole else Status.PARTIAL,
         lines_reason=None if draft.is_whole else Reason.CUT_SHORT,
         shared_with=others,
     )
+
+
+def _tells_of_a_gpu(text: str) -> bool:
+    return "NVRM" in text or "Xid" in text

@@ -37,6 +37,7 @@ class Given(NamedTuple):
     kind: FileKind
     records: int
     problem: str | None = None
+    is_loss: bool = False  # what is missing may be any node's lines
 
 
 def take_json(path: str, head: Head, taken: Taken, limits: Limits) -> bool:
@@ -59,7 +60,7 @@ def take_json(path: str, head: Head, taken: Taken, limits: Limits) -> bool:
         return True
     if _is_one_record(document):
         return False
-    kind, records, problem = _document(path, document, taken, text)
+    kind, records, problem, is_loss = _document(path, document, taken, text)
     status = FileStatus.READ
     if problem or head.content.problem:
         status = FileStatus.PARTLY_READ if records else FileStatus.NOT_UNDERSTOOD
@@ -71,6 +72,7 @@ def take_json(path: str, head: Head, taken: Taken, limits: Limits) -> bool:
         reason=problem or head.content.problem,
         records=records,
         size=head.content.size,
+        is_loss=is_loss,
     )
     return True
 
@@ -170,7 +172,7 @@ def take_own_header(path: str, head: Head, taken: Taken, limits: Limits) -> None
         raise _broken_header(path, f"{kind}, no object")
     if _is_foreign(document):
         raise _broken_header(path, "a case of its own; give this file alone as the case")
-    kind, records, _ = _take_header(path, document, taken, text)
+    kind, records, *_ = _take_header(path, document, taken, text)
     report(taken, path, kind, FileStatus.READ, records=records, size=head.content.size)
 
 
@@ -249,7 +251,9 @@ def _take_metrics(path: str, document: Json, taken: Taken, _text: str) -> Given:
 def _take_export(path: str, document: Json, taken: Taken, _text: str) -> Given:
     export = read_export(document, path)
     taken.lines += export.lines
-    return Given(FileKind.LOG_EXPORT, len(export.lines), export.problem)
+    nobodys = any(line.node == UNATTRIBUTED for line in export.lines)
+    is_loss = export.problem is not None and nobodys
+    return Given(FileKind.LOG_EXPORT, len(export.lines), export.problem, is_loss)
 
 
 def _take_kube(path: str, document: Json, taken: Taken, text: str) -> Given:

@@ -47,7 +47,7 @@ from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences
-from gpuvet.modes.verdict import common_fields, is_too_little, not_seen_rows
+from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
 from gpuvet.report.incident import headline, incident_markdown, incident_short
@@ -119,7 +119,7 @@ def _gather_branches(
     change, change_times = gather_change(case, scope, plane, evidence)
     return Branches(
         evidence=(
-            assess_hardware(evidence, verdicts, failure),
+            assess_hardware(evidence, verdicts, failure, lost=lost_files(case)),
             capacity,
             storage,
             network,

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case.case import Case
+from gpuvet.model.case import FileReport, FileStatus
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.coverage import (
     CoverageStatus,
@@ -14,6 +15,7 @@ from gpuvet.model.coverage import (
     Shipper,
     SourceCoverage,
 )
+from gpuvet.model.evidence import Reason
 from gpuvet.model.report import (
     CountsRow,
     CoverageRow,
@@ -163,21 +165,63 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
         yield _as_row(missing)
     for node in gathered.evidence.nodes:
         yield from _holes(node.coverage)
+    for operation, code in case.refused:
+        yield NotSeenRow(
+            what=f"log lines of whatever node {operation} was asked about",
+            reason=code,
+            closes_with=f"the permission for {operation}, and the same call again",
+            any_node=True,
+        )
+    for stream in case.unowned:
+        yield NotSeenRow(
+            what=f"whose log {stream} is",
+            reason="it names no node, so it speaks for none",
+            closes_with="the same log with host names, or the node's name in the file's name",
+        )
     for file in case.files:
         if file.is_loss:
             yield NotSeenRow(
-                what=f"whatever else lies in {file.path.strip('()')}: any node's logs",
-                reason=file.reason or "cut_short",
-                closes_with="the whole file, in a form we read",
+                what=_rest_of(file),
+                reason=file.reason or Reason.CUT_SHORT,
+                closes_with=_WHOLE_FILE,
                 any_node=True,
             )
-        elif file.status.value == "partly read":
+        elif file.status is FileStatus.NOT_UNDERSTOOD:
+            yield NotSeenRow(
+                what=f"what {file.path} holds",
+                reason=file.reason or "not understood",
+                closes_with="the file in a form that references/case-format.md names",
+            )
+        elif file.status is FileStatus.PARTLY_READ:
             yield NotSeenRow(
                 what=f"the rest of {file.path}",
                 reason=file.reason or "cut_short",
                 closes_with="the whole file",
             )
     yield from unread_rows(case)
+
+
+_WHOLE_FILE = "the whole file, in a form we read"
+
+
+def _rest_of(file: FileReport) -> str:
+    return f"whatever else lies in {file.path.strip('()')}: any node's logs"
+
+
+def lost_files(case: Case) -> tuple[NotSeen, ...]:
+    """Return the files whose unread part may be any node's log."""
+    return tuple(
+        NotSeen(what=_rest_of(file), reason=Reason.CUT_SHORT, closes_with=_WHOLE_FILE)
+        for file in case.files
+        if file.is_loss
+    ) + tuple(
+        NotSeen(
+            what=f"log lines that {operation} did not give: {code}",
+            reason=Reason.REFUSED,
+            closes_with=f"the permission for {operation}",
+        )
+        for operation, code in case.refused
+    )
 
 
 def _as_row(missing: NotSeen) -> NotSeenRow:
