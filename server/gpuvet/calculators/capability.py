@@ -1,4 +1,4 @@
-"""What the nodes' types bring, and how much of it is attached (mission R2)."""
+"""What the nodes' types bring, and how much of it is attached."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The cluster as read now, in sentences: recovery, what resuming needs, counts, checks (R8)."""
+"""The cluster as read now, in sentences: recovery, what resuming needs, counts, checks."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

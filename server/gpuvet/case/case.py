@@ -57,6 +57,7 @@ class Case:
     kube: tuple[KubeObject, ...] = ()
     flight_dumps: tuple[FlightDump, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()  # reads of logs that failed: operation and code
-    unowned: tuple[str, ...] = ()  # logs that may carry kernel lines and name no node
+    # Logs that may be a node's and name none, and whether driver lines stand in them.
+    unowned: tuple[tuple[str, bool], ...] = ()
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file
     ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed

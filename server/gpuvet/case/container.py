@@ -38,6 +38,8 @@ _LONGEST_NAME = 1024
 _LONGEST_TAR_HEADER = 2**20
 _DRIVE = re.compile(r"[A-Za-z]:")
 
+NEVER_OPENED = "holds the expected answer; never opened"
+
 
 class CaseFile(NamedTuple):
     """One file of a case while it is open."""
@@ -135,7 +137,7 @@ def _folder(root: Path, budget: Budget) -> Iterator[CaseFile]:
         shown = show(inside)
         mode = path.lstat().st_mode
         if path.name == WITHHELD:
-            yield CaseFile(shown, None, "holds the expected answer; never opened")
+            yield CaseFile(shown, None, NEVER_OPENED)
         elif has_inputs and not inside.startswith(f"{INPUTS}/"):
             yield CaseFile(shown, None, f"beside {INPUTS}/, which alone is read")
         elif stat.S_ISLNK(mode):
@@ -210,7 +212,7 @@ def _cut_zip(path: Path, budget: Budget) -> Iterator[CaseFile]:
             if member.data is None:
                 yield CaseFile(name, None, member.refused)
             elif name.rpartition("/")[2] == WITHHELD:
-                yield CaseFile(name, None, "holds the expected answer; never opened")
+                yield CaseFile(name, None, NEVER_OPENED)
             elif not member.name.endswith("/"):
                 data = cast("IO[bytes]", member.data)
                 yield CaseFile(name, readable(data, budget, member.packed))
@@ -220,7 +222,7 @@ def _cut_zip(path: Path, budget: Budget) -> Iterator[CaseFile]:
 def _zip_refusal(member: zipfile.ZipInfo, name: str) -> str | None:
     mode = member.external_attr >> 16
     if name.rpartition("/")[2] == WITHHELD:
-        return "holds the expected answer; never opened"
+        return NEVER_OPENED
     if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
         return "a link or device; not followed"
     return "encrypted" if member.flag_bits & 1 else None
@@ -308,7 +310,7 @@ def _tar(path: Path, budget: Budget) -> Iterator[CaseFile]:
 def _tar_member(archive: _Forward, member: tarfile.TarInfo, path: Path) -> CaseFile:
     name = _safe(member.name, path)
     if name.rpartition("/")[2] == WITHHELD:
-        return CaseFile(name, None, "holds the expected answer; never opened")
+        return CaseFile(name, None, NEVER_OPENED)
     if member.issparse():
         return CaseFile(name, None, "stored with holes; pack it again without --sparse")
     if not member.isreg():

@@ -23,7 +23,7 @@ from gpuvet.case.put_off import PutOff, owner_of, read_put_off, smi_facts
 from gpuvet.case.readings import merged_facts
 from gpuvet.case.recognise import JOB_KINDS, MANIFEST_KINDS, SMI_KINDS
 from gpuvet.case.replies import reply_calls
-from gpuvet.case.streams import held_streams
+from gpuvet.case.streams import held_streams, tells_of_a_gpu
 from gpuvet.case.tables import HOUR, read_metrics
 from gpuvet.case.take import take_file
 from gpuvet.case.taken import Taken
@@ -214,10 +214,15 @@ _MAY_BE_A_NODES = frozenset(
 )
 
 
-def _unowned(streams: Sequence[HeldStream]) -> tuple[str, ...]:
-    """Return the logs that may be a node's and do not tell of which in any line."""
+def _unowned(streams: Sequence[HeldStream]) -> tuple[tuple[str, bool], ...]:
+    """Return the logs of which no line tells whose it is, or a driver's line does not."""
     owned = {one.stream for one in streams if one.node != UNATTRIBUTED}
-    return tuple(one.stream for one in streams if one.stream not in owned and _may_be_a_nodes(one))
+    return tuple(
+        (one.stream, tells_of_a_gpu(one.lines))
+        for one in streams
+        if one.node == UNATTRIBUTED
+        and (tells_of_a_gpu(one.lines) or (one.stream not in owned and _may_be_a_nodes(one)))
+    )
 
 
 def _may_be_a_nodes(one: HeldStream) -> bool:

@@ -1,6 +1,7 @@
 """Counts, searches and lines of a case joined into the streams that the log door serves."""
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from gpuvet.aws.door import LogLine
@@ -63,7 +64,17 @@ def held_streams(
             has_counts = part.node in counted
             draft.counts = None if has_counts else part.counts
             draft.counts_note = None if has_counts else part.counts_note
-    return tuple(_held(key, draft, shared) for key, draft in drafts.items())
+    owned = {stream for node, _, stream in drafts if node != UNATTRIBUTED}
+    return tuple(
+        _held(_stood_for(key, draft, owned), draft, shared) for key, draft in drafts.items()
+    )
+
+
+def _stood_for(key: _Key, draft: _Draft, owned: AbstractSet[str]) -> _Key:
+    """Let a stream in which nobody is named and a fault is told stand for its own node."""
+    node, group, stream = key
+    is_nobodys = node == UNATTRIBUTED and stream not in owned
+    return (stream, group, stream) if is_nobodys and tells_of_a_gpu(draft.lines) else key
 
 
 def _owner(line: LogLine, drafts: Iterable[_Key]) -> _Key:
@@ -82,9 +93,6 @@ def _shared(logs: Sequence[PutOff]) -> Iterable[tuple[str, tuple[str, ...]]]:
 
 def _held(key: _Key, draft: _Draft, shared: dict[str, tuple[str, ...]]) -> HeldStream:
     node, group, stream = key
-    if node == UNATTRIBUTED and any(_tells_of_a_gpu(line.text) for line in draft.lines):
-        # Nobody is named, and a fault is told: the stream stands for its node, never for nobody.
-        node = stream
     counts = draft.counts and draft.counts.model_copy(update={"node": node})
     others = tuple(one for one in shared.get(stream, ()) if one != node) if group is None else ()
     return HeldStream(
@@ -102,5 +110,6 @@ def _held(key: _Key, draft: _Draft, shared: dict[str, tuple[str, ...]]) -> HeldS
     )
 
 
-def _tells_of_a_gpu(text: str) -> bool:
-    return "NVRM" in text or "Xid" in text
+def tells_of_a_gpu(lines: Iterable[LogLine]) -> bool:
+    """Say whether a line of the driver stands among these."""
+    return any("NVRM" in line.text or "Xid" in line.text for line in lines)

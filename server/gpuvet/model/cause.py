@@ -9,7 +9,7 @@ from gpuvet.model.cluster import NotSeen
 
 
 class Branch(StrEnum):
-    """Where a cause can lie (mission M5)."""
+    """Where a cause can lie."""
 
     HARDWARE = "A"
     CAPACITY = "B"

@@ -71,7 +71,7 @@ class HyperPodNode(Value):
 
 
 class ClusterState(Value):
-    """What an operator needs to know of the cluster beside the cause (R8).
+    """What an operator needs to know of the cluster beside the cause.
 
     Sentences stand ready for a reader; a None or an empty tuple means not read.
     """

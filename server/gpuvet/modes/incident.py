@@ -150,7 +150,7 @@ def _state_sentences(state: ClusterState) -> Iterator[str]:
 
 
 def _recovery_sentences(state: ClusterState) -> Iterator[str]:
-    """Yield the three things a recovery answer says (mission R8)."""
+    """Yield the three things a recovery answer says."""
     told = state.recovery is None or state.recovery in state.recovery_does
     yield f"node recovery: {'' if told else f'{state.recovery}; '}{state.recovery_does}"
     yield state.resume_needs

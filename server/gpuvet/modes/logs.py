@@ -28,7 +28,7 @@ class Logs:
     streams: Mapping[str, tuple[LogStream, ...]]
     counts: Mapping[str, tuple[StreamCounts, ...]]
     records: Mapping[str, tuple[AnyRecord, ...]]
-    lines_cut: frozenset[str]  # nodes of whose streams not every candidate line was read
+    lines_cut: frozenset[str]  # nodes of whose streams not every candidate line could be read
     lines: LineCounts
     not_seen: tuple[NotSeen, ...]
 
@@ -45,10 +45,11 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
     lookback = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.end)
     lines = case.logs.gpu_lines(streams, lookback)
     not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
-    records, line_counts = _parse(lines.value or (), asked.now)
+    records, line_counts, garbled = _parse(lines.value or (), asked.now)
     by_node: dict[str, list[LogStream]] = defaultdict(list)
     for stream in streams:
         by_node[stream.node].append(stream)
+    cut = _cut(case, by_node, lookback) if not lines.status.is_complete else frozenset[str]()
     counts: dict[str, list[StreamCounts]] = defaultdict(list)
     for one in counted.value or ():
         counts[one.node].append(_with_status(one, counted))
@@ -56,7 +57,7 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
         streams={n: tuple(s) for n, s in by_node.items()},
         counts={n: tuple(c) for n, c in counts.items()},
         records=records,
-        lines_cut=_cut(case, by_node, lookback) if not lines.status.is_complete else frozenset(),
+        lines_cut=cut | garbled,
         lines=line_counts,
         not_seen=tuple(not_seen),
     )
@@ -90,7 +91,8 @@ def _with_status(
 
 def _parse(
     lines: Iterable[LogLine], now: datetime
-) -> tuple[dict[str, tuple[AnyRecord, ...]], LineCounts]:
+) -> tuple[dict[str, tuple[AnyRecord, ...]], LineCounts, frozenset[str]]:
+    """Return records by node, what became of the lines, and nodes with an unreadable Xid report."""
     by_stream: dict[tuple[str, str | None, str], list[RawLine]] = defaultdict(list)
     for line in lines:
         shipped = (
@@ -103,12 +105,15 @@ def _parse(
         )
     records: dict[str, list[AnyRecord]] = defaultdict(list)
     totals = LineCounts()
+    garbled: set[str] = set()
     for (node, group, stream), raw in by_stream.items():
         parsed = parse_lines(raw, node=node, stream=stream, group=group, reference_time=now)
         for record in parsed.records:
             records[record.node].append(record)
         totals = _added(totals, parsed.counts)
-    return {node: tuple(found) for node, found in records.items()}, totals
+        if parsed.garbled:
+            garbled.add(node)
+    return {node: tuple(found) for node, found in records.items()}, totals, frozenset(garbled)
 
 
 def _added(one: LineCounts, other: LineCounts) -> LineCounts:

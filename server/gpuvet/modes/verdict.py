@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case.case import Case
+from gpuvet.case.container import NEVER_OPENED
 from gpuvet.model.case import FileReport, FileStatus
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.coverage import (
@@ -172,11 +173,15 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
             closes_with=f"the permission for {operation}, and the same call again",
             any_node=True,
         )
-    for stream in case.unowned:
+    for stream, tells_of_a_gpu in case.unowned:
+        what, reason = f"whose log {stream} is", "it names no node: it speaks for none"
+        if tells_of_a_gpu:
+            what, reason = f"whose driver lines in {stream} are", "they name no node"
         yield NotSeenRow(
-            what=f"whose log {stream} is",
-            reason="it names no node, so it speaks for none",
+            what=what,
+            reason=reason,
             closes_with="the same log with host names, or the node's name in the file's name",
+            any_node=tells_of_a_gpu,
         )
     for file in case.files:
         if file.is_loss:
@@ -186,7 +191,7 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
                 closes_with=_WHOLE_FILE,
                 any_node=True,
             )
-        elif file.status is FileStatus.NOT_UNDERSTOOD:
+        elif file.status is FileStatus.NOT_UNDERSTOOD and file.reason != NEVER_OPENED:
             yield NotSeenRow(
                 what=f"what {file.path} holds",
                 reason=file.reason or "not understood",

@@ -57,6 +57,7 @@ class ParsedLog(Value):
     records: tuple[AnyRecord, ...] = ()
     counts: LineCounts = LineCounts()
     notes: tuple[str, ...] = ()  # known lines that bear on how the rest is read
+    garbled: int = 0  # reports of an Xid or SXid whose code cannot be read: cut or overwritten
     unread: tuple[str, ...] = ()  # the first lines that were not understood, cleaned
 
     def of_node(self, node: str) -> NodeRecords:
@@ -113,6 +114,7 @@ def parse_lines(
             not_understood=reader.fates[Fate.NOT_UNDERSTOOD],
         ),
         notes=tuple(reader.notes),
+        garbled=reader.garbled,
         unread=tuple(reader.unread),
     )
 

@@ -30,6 +30,8 @@ NEEDLES = (
 _BREAK = re.compile(r"\r?\n|(?:#012|\\x0a|\\n)(?=\s*(?:NVRM:|MMU Fault|Fault is of type))")
 _AGENT_STREAMS = ("HealthMonitoringAgent", "DeepHealthCheck")
 _CORE = "NVRM: Xid ("
+# A report that was begun: whatever follows cannot be read, and some Xid it was.
+_REPORT = re.compile(r"\bS?Xid \(PCI")
 _KEY_VALUE = re.compile(r" [A-Z_]+=")  # what /dev/kmsg adds under a record
 
 
@@ -66,6 +68,7 @@ class LineReader:
         self.fates = dict.fromkeys(Fate, 0)
         self.notes: list[str] = []
         self.unread: list[str] = []
+        self.garbled = 0
         self._node, self._stream, self._group = node, stream, group
         self._reference, self._names = reference_time, names
         self._is_agent = any(name in stream for name in _AGENT_STREAMS)
@@ -109,6 +112,7 @@ class LineReader:
             readings = tuple(self._segments(spot, held.parts))
         fate = max((reading.fate for reading in readings), default=Fate.UNRELATED)
         self.fates[fate] += held.parts
+        self.garbled += fate is Fate.NOT_UNDERSTOOD and _REPORT.search(held.text) is not None
         if fate is Fate.NOT_UNDERSTOOD and len(self.unread) < MOST_UNREAD:
             self.unread.append(clean(held.text))
 
