@@ -82,6 +82,21 @@ def hardware_findings(view: NodeView) -> Iterator[Finding]:
         found.pop((HardwareKind.GPU_START, None), None)  # a detail of the line that names the GPU
     for errors in found.values():
         yield _finding(errors, next((g for e in errors if (g := _gpu(e, gpus))), None))
+    if view.node.facts.nvidia_smi_answers is False:
+        yield _unanswered()
+
+
+def _unanswered() -> Finding:
+    rule = _RULES[HardwareKind.GPU_START]
+    return Finding(
+        verdict=rule.verdict,
+        fault_class=rule.fault_class,
+        what="nvidia-smi cannot open a GPU of this node",
+        rule=RULE,
+        fact_source="nvidia-smi",
+        minimum_action=rule.minimum,
+        open_check=rule.check,
+    )
 
 
 def _finding(errors: list[HardwareError], gpu: str | None) -> Finding:

@@ -28,7 +28,14 @@ from gpuvet.case.tables import HOUR, read_metrics
 from gpuvet.case.take import take_file
 from gpuvet.case.taken import Taken
 from gpuvet.errors import UnreadableCase
-from gpuvet.model.case import CaseHeader, CaseMeta, CaseNode, FileKind, FileStatus
+from gpuvet.model.case import (
+    CaseHeader,
+    CaseMeta,
+    CaseNode,
+    FileKind,
+    FileStatus,
+    OperatorFacts,
+)
 from gpuvet.model.coverage import Shipper
 from gpuvet.model.evidence import Window
 from gpuvet.parse.shipper import shipper_of_name
@@ -65,11 +72,14 @@ def read_folder(container: Container, *, question: str | None, now: datetime | N
     stand_ins = {line.stream for line in taken.lines if line.node == UNATTRIBUTED}
     present = {names[node.node] for node in found if node.node not in stand_ins}
     only = present.pop() if len(present) == 1 else None
-    for text in taken.texts:
-        if text.kind in SMI_KINDS:
-            owner = owner_of(text.file, names) or only
-            taken.facts.append(smi_facts(text.text, text.file, owner))
     logs = _second_pass(container, taken, meta, names, only)
+    hosts = {part.node for log in logs for part in log.logs} - {UNATTRIBUTED}
+    known = {**{host: host for host in hosts}, **names}
+    taken.facts += [
+        smi_facts(text.text, text.file, owner_of(text.file, known) or only)
+        for text in taken.texts
+        if text.kind in SMI_KINDS
+    ]
     meta = _with_clock_of_logs(meta, logs)
     _require_something(container, taken)
     return _assembled(meta, taken, logs)
@@ -190,7 +200,7 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         kube=tuple(taken.kube),
         flight_dumps=tuple(taken.flight_dumps),
         refused=_refused(calls),
-        unowned=_unowned(streams),
+        unowned=(*_unowned(streams), *_unowned_readings(taken.facts)),
         named=(
             *((one.node, one.stream) for one in streams if one.node != UNATTRIBUTED),
             *_named_by_the_manager(taken, logs),
@@ -223,6 +233,12 @@ def _unowned(streams: Sequence[HeldStream]) -> tuple[tuple[str, bool], ...]:
         if one.node == UNATTRIBUTED
         and (tells_of_a_gpu(one.lines) or (one.stream not in owned and _may_be_a_nodes(one)))
     )
+
+
+def _unowned_readings(facts: Sequence[OperatorFacts]) -> Iterator[tuple[str, bool]]:
+    for reading in (one for fact in facts for one in fact.nodes if one.node == UNATTRIBUTED):
+        for file in reading.files:
+            yield file, reading.facts.nvidia_smi_answers is False
 
 
 def _may_be_a_nodes(one: HeldStream) -> bool:

@@ -178,6 +178,7 @@ def smi_facts(text: str, path: str, node: str | None) -> OperatorFacts:
         gpus_seen_at=read_at if reading.gpus_seen is not None else None,
         gpus_seen_source="nvidia-smi" if reading.gpus_seen is not None else "gpu count",
         gpus=reading.gpus,
+        nvidia_smi_answers=False if reading.failed or reading.no_handle else None,
     )
     one = NodeReading(
         node=node or UNATTRIBUTED,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gpuvet.model.case import FileKind
+from gpuvet.parse.nvidia_smi import SMI_FAILED
 
 # Ours: how many of the first lines are looked at.
 SAMPLE_LINES = 400
@@ -30,7 +31,7 @@ class _Sample(NamedTuple):
 
 
 _BUG_REPORT = re.compile(r"Start of NVIDIA bug report log file|nvidia-bug-report\.sh Version")
-_SMI = re.compile(r"=+NVSMI LOG=+|^\| NVIDIA-SMI ")
+_SMI = re.compile(rf"=+NVSMI LOG=+|^\| NVIDIA-SMI |^{SMI_FAILED.pattern}")
 _PROMPT = re.compile(
     r"^(?:\[?[\w@.~: -]*\]?[$#] |[$#] )(?:sudo )?"
     r"(?:nvidia-smi|dcgmi|dmesg|lspci|ibv_devinfo|fi_info|systemctl|journalctl|uptime|lsmod"

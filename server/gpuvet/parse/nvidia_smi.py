@@ -38,6 +38,10 @@ _FLAGS = (
     *("Channel Repair Pending", "TPC Repair Pending"),
 )
 _REMAP, _HISTOGRAM, _FABRIC = "Remapped Rows", "Bank Remap Availability Histogram", "Fabric"
+# What nvidia-smi prints in the place of GPUs; anchored, since a job's output may quote it.
+SMI_FAILED = re.compile(
+    r"(?:Unable to determine the device handle for|No devices were found|NVIDIA-SMI has failed)"
+)
 
 
 class SmiReading(Value):
@@ -48,6 +52,7 @@ class SmiReading(Value):
     attached: int | None = None  # "Attached GPUs"
     listed: int | None = None  # GPUs of `nvidia-smi -L`, or its `wc -l`
     no_handle: tuple[str, ...] = ()  # PCI ids nvidia-smi could not open
+    failed: bool = False  # it found no device, or did not reach the driver
     inforom_corrupted: tuple[str, ...] = ()  # PCI ids it warns of
 
     @property
@@ -88,6 +93,7 @@ def parse_nvidia_smi(text: str, *, read_at: datetime | None = None) -> SmiReadin
         attached=_number(top.get("Attached GPUs")),
         listed=_listed(lines, links),
         no_handle=_pci_ids(match["pci"] for line in lines if (match := _NO_HANDLE.search(line))),
+        failed=any(SMI_FAILED.match(line) and not _NO_HANDLE.search(line) for line in lines),
         inforom_corrupted=_pci_ids(pci for pci in inforom if pci),
     )
 

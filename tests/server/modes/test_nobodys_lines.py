@@ -176,3 +176,19 @@ def test_driver_lines_without_a_host_in_a_log_of_several_are_named(tmp_path: Pat
         "whose driver lines in all.log are"
     ]
     assert exit_code(report) == 3
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Unable to determine the device handle for GPU 0000:64:00.0: Unknown Error\n",
+        "No devices were found\n",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n",
+    ],
+)
+def test_an_nvidia_smi_that_opens_no_gpu_is_no_healthy_node(output: str, tmp_path: Path) -> None:
+    folder = case(tmp_path, n1_log=syslog(said(host="n1")))
+    (folder / "nvidia-smi_n1.txt").write_text(output, encoding="utf-8")
+    verdicts, code, hardware = answer(folder)
+    assert verdicts == {"n1": "UNVERIFIED", "n2": "LEAVE ALONE"}
+    assert (code, hardware) == (1, BranchStatus.LEADING_HYPOTHESIS)
