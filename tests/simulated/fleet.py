@@ -204,7 +204,7 @@ def detection(made: Fleet, one: Node, code: int, at: datetime) -> Stream:
     text = (
         '{"level":"info","ts":"%s","msg":"NPD caught event: %%v","details: ":{"severity":"warn",'
         '"timestamp":"%s","reason":"XidHardwareFailure","message":"Node condition '
-        "NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: \\\"NVRM: Xid "
+        'NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: \\"NVRM: Xid '
         '(PCI:0000:b9:00): %d, pid=1, name=python\\""},'
         '"HealthMonitoringAgentDetectionEvent":"HealthEvent"}'
     ) % (f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%dT%H:%M:%SZ}", code)

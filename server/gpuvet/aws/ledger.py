@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuvet.aws.door import AwsDoor, Page
 from gpuvet.aws.recorded import canonical
-from gpuvet.model.evidence import Envelope
+from gpuvet.model.evidence import Envelope, Reason
 
 _Key = tuple[str, str, str | None]
 
@@ -37,9 +37,10 @@ class Ledger:
         with self._lock:
             own = self._locks.setdefault(key, Lock())
         with own:
-            if key not in self._answers:
-                self._answers[key] = self._door.read(operation, params, region=region)
-            return self._answers[key]
+            known = self._answers.get(key)
+            if known is None or _may_start_now(known):
+                known = self._answers[key] = self._door.read(operation, params, region=region)
+            return known
 
     def note(self, answer: Envelope[tuple[Page, ...]]) -> None:
         """Add a reading that was refused before it came here."""
@@ -51,3 +52,8 @@ class Ledger:
         with self._lock:
             known = [*self._answers.values(), *self._noted]
         return tuple(answer for answer in known if not answer.status.is_complete)
+
+
+def _may_start_now(answer: Envelope[tuple[Page, ...]]) -> bool:
+    """Say whether a query found no room to start in: it ran nowhere, and may be started later."""
+    return answer.operation == "StartQuery" and answer.reason is Reason.THROTTLED

@@ -140,13 +140,19 @@ def _state(
         return HourState.NO_GROUP
     if has_lines:
         return HourState.LIVE
-    if not counts.bins_status.is_complete:
+    if not counts.bins_status.is_complete and _is_unread(counts, hour):
         return HourState.UNKNOWN
     if hour + HOUR > now - rules.lag:
         return HourState.INCOMPLETE
     if life.launched_at is not None and hour < epoch_hour(life.launched_at):
         return _before_restart(hour, life)
     return _empty(hour, part, life, rules)
+
+
+def _is_unread(counts: StreamCounts, hour: datetime) -> bool:
+    """Say whether an incomplete count lacks an hour; one that does not tell lacks them all."""
+    spans_ = counts.bins_unread
+    return not spans_ or any(one.start < hour + HOUR and hour < one.end for one in spans_)
 
 
 def _before_restart(hour: datetime, life: Life) -> HourState:

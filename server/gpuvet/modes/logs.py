@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from gpuvet.aws.door import LogLine, LogStream
+from gpuvet.aws.door import LineGap, LogLine, LogStream
 from gpuvet.calculators.coverage import CoverageRules
 from gpuvet.calculators.recurrence import RECURRENCE_DAYS
 from gpuvet.case import Case, node_names
 from gpuvet.model.case import CaseNode
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.coverage import StreamCounts
+from gpuvet.model.coverage import Shipper, StreamCounts
 from gpuvet.model.events import AnyRecord
 from gpuvet.model.evidence import Envelope, Reason, Window
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.kernel_log import LineCounts, RawLine, parse_lines
+from gpuvet.parse.shipper import shipper_of_name
 
 T = TypeVar("T")
+_OF_OTHERS = frozenset({Shipper.SERVICE, Shipper.APP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,54 +30,92 @@ class Logs:
     streams: Mapping[str, tuple[LogStream, ...]]
     counts: Mapping[str, tuple[StreamCounts, ...]]
     records: Mapping[str, tuple[AnyRecord, ...]]
-    lines_cut: frozenset[str]  # nodes of whose streams not every candidate line could be read
+    line_gaps: Mapping[str, tuple[LineGap, ...]]  # where not every candidate line could be read
+    garbled: frozenset[str]  # nodes with a report that was begun and cannot be read
     lines: LineCounts
     not_seen: tuple[NotSeen, ...]
 
 
 def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
-    """Return streams, counts and records of these nodes, and what of them was not read."""
-    found = case.logs.streams(node_names(nodes))
-    not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
-    streams = found.value or ()
+    """Return streams, counts and records of these nodes, and what of them was not read.
+
+    An account is asked about the window first, and about the month before it last.
+    """
     rules = rules_of(case)
     padded = asked.window.padded(rules.pad, rules.pad)
-    counted = case.logs.hourly_counts(streams, padded)
-    not_seen += unread(counted, "lines per hour of the streams", "count lines per hour again")
-    lookback = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.end)
-    lines = case.logs.gpu_lines(streams, lookback)
+    before = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.start)
+    found = case.logs.streams(node_names(nodes), padded)
+    not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
+    streams = found.value or ()
+    is_searched = case.meta.form.searches_by_itself
+    kept = [one for one in streams if _is_counted(one)] if is_searched else streams
+    case.logs.begin(streams=kept, lines=(padded,), counts=(padded,))
+    case.logs.begin(streams=kept, lines=(before,))
+    span = padded if is_searched else Window(start=before.start, end=padded.end)
+    lines = case.logs.gpu_lines(kept, span)
     not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
-    records, line_counts, garbled = _parse(lines.value or (), asked.now)
+    gaps = _by_node(case.logs.unread_lines(kept, span))
+    counted = case.logs.hourly_counts(kept, padded)
+    not_seen += unread(counted, "lines per hour of the streams", "count lines per hour again")
+    older: tuple[LogLine, ...] = ()
+    if is_searched:
+        older, missing = _history(case, kept, before)
+        not_seen += missing
+    records, line_counts, garbled = _parse(_in_order(older, lines.value or ()), asked.now)
+    counts: dict[str, list[StreamCounts]] = defaultdict(list)
+    for one in counted.value or ():
+        counts[one.node].append(one if is_searched else _with_status(one, counted))
     by_node: dict[str, list[LogStream]] = defaultdict(list)
     for stream in streams:
         by_node[stream.node].append(stream)
-    cut = _cut(case, by_node, lookback) if not lines.status.is_complete else frozenset[str]()
-    counts: dict[str, list[StreamCounts]] = defaultdict(list)
-    for one in counted.value or ():
-        counts[one.node].append(_with_status(one, counted))
     return Logs(
         streams={n: tuple(s) for n, s in by_node.items()},
         counts={n: tuple(c) for n, c in counts.items()},
         records=records,
-        lines_cut=cut | garbled,
+        line_gaps=gaps,
+        garbled=garbled,
         lines=line_counts,
         not_seen=tuple(not_seen),
     )
 
 
-def _cut(case: Case, by_node: Mapping[str, Sequence[LogStream]], window: Window) -> frozenset[str]:
-    """Return the nodes that an incomplete reading of lines concerns.
+def _is_counted(stream: LogStream) -> bool:
+    """Say whether a stream may carry the kernel or the health agent, by its name."""
+    return shipper_of_name(stream.stream, stream.group) not in _OF_OTHERS
 
-    One answer over many streams does not tell which of them was cut. Files in hand are asked
-    again node by node; an account is not, and all its nodes share the doubt.
-    """
-    if case.meta.form.searches_by_itself:
-        return frozenset(by_node)
-    return frozenset(
-        node
-        for node, streams in by_node.items()
-        if not case.logs.gpu_lines(streams, window).status.is_complete
-    )
+
+def _by_node(gaps: Iterable[LineGap]) -> dict[str, tuple[LineGap, ...]]:
+    found: dict[str, list[LineGap]] = defaultdict(list)
+    for gap in gaps:
+        found[gap.node].append(gap)
+    return {node: tuple(own) for node, own in found.items()}
+
+
+def _history(
+    case: Case, streams: Sequence[LogStream], before: Window
+) -> tuple[tuple[LogLine, ...], Sequence[NotSeen]]:
+    """Return the lines of the month before: a fault that comes back weighs more."""
+    lines = case.logs.gpu_lines(streams, before)
+    what = f"driver lines of the {RECURRENCE_DAYS} days before: whether a fault came back"
+    nodes = {gap.node for gap in case.logs.unread_lines(streams, before)}
+    missing = [
+        one.model_copy(update={"nodes": tuple(sorted(nodes))})
+        for one in unread(lines, what, "read them again")
+    ]
+    return lines.value or (), missing
+
+
+def _in_order(older: Sequence[LogLine], lines: Sequence[LogLine]) -> Sequence[LogLine]:
+    """Return lines of two readings with the places they have in both together."""
+    if not older:
+        return lines
+    places: dict[tuple[str, str | None, str], int] = defaultdict(int)
+    joined: list[LogLine] = []
+    for line in (*older, *lines):
+        key = (line.node, line.group, line.stream)
+        places[key] += 1
+        joined.append(line.model_copy(update={"line": places[key]}))
+    return joined
 
 
 def _with_status(
