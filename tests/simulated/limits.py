@@ -36,6 +36,7 @@ PAGE_ROWS = MappingProxyType(
     {
         "logs:DescribeLogGroups": 50,
         "logs:DescribeLogStreams": 50,
+        "logs:GetQueryResults": ROWS_A_PAGE,
         "sagemaker:ListClusterNodes": 100,
         "sagemaker:ListClusterEvents": 100,
         "ec2:DescribeInstances": 1000,

@@ -49,6 +49,10 @@ _MAX_RESULTS = {
     "amp:ListWorkspaces": ("maxResults", 100),
 }
 
+# Ours: a listing that is longer than this costs more calls than the query that goes on from it
+# (log_streams.py); 2,000 streams.
+MOST_PAGES = {"logs:DescribeLogStreams": 40}
+
 # Their `limit` is how many events the caller wants, not how many stand on a page.
 _BOUNDED = {"logs:FilterLogEvents": "events", "logs:GetLogEvents": "events"}
 
