@@ -246,8 +246,10 @@ class CloudWatchLogs:
         lines: Sequence[Window] = (),
         counts: Sequence[Window] = (),
         hours: Sequence[tuple[str, Window]] = (),
+        others: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
         """Start what will be asked for soon; see `LogDoor.begin`."""
+        self._runs.meanwhile(others)
         asks = [ask for search in searches for ask in self._find_asks(search)[0]]
         for window in counts:
             whole = hours_around(window)

@@ -153,6 +153,7 @@ class LogDoor(Protocol):
         lines: Sequence[Window] = (),
         counts: Sequence[Window] = (),
         hours: Sequence[tuple[str, Window]] = (),
+        others: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
         """Start what will be asked for soon, the most deciding first; nothing is waited for.
 
@@ -162,5 +163,6 @@ class LogDoor(Protocol):
             lines: Windows of `gpu_lines`.
             counts: Windows of `hourly_counts`.
             hours: Prefixes and windows of `group_hours`.
+            others: Reads of the AWS door, operation and parameters, to make while queries run.
         """
         ...

@@ -19,11 +19,14 @@ from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.untyped import is_number, object_at, text_at
 
 Row = Mapping[str, str]
+Read = tuple[str, Mapping[str, Any]]  # operation and parameters
 
 # coverage.md: an account may run more, but shares them with dashboards and schedules.
 MOST_AT_ONCE = 4
 # Ours: what one question keeps in memory of one answer.
 _MOST_KEPT = 400_000
+# Ours: other reads made before the results of a query are asked for: about as long as it takes.
+_OTHERS_A_QUERY = 3
 # What a refusal says that concerns the groups of a query, and not the question as a whole.
 SCAN_LIMIT = "ScanLimit"
 _SECOND = timedelta(seconds=1)
@@ -92,6 +95,7 @@ class QueryRuns:
         self._most = self._depth = most
         self._waiting: deque[_Run] = deque()
         self._flying: deque[_Run] = deque()
+        self._others: deque[Read] = deque()
         self._progress: dict[Ask, _Progress] = {}
 
     def begin(self, asks: Iterable[Ask]) -> None:
@@ -149,8 +153,14 @@ class QueryRuns:
         self._fail(run, started)
         return True
 
+    def meanwhile(self, reads: Iterable[Read]) -> None:
+        """Take other reads of the account to make while queries run; the door remembers them."""
+        self._others.extend(reads)
+
     def _collect(self, run: _Run) -> None:
         self._flying.remove(run)
+        for _ in range(min(_OTHERS_A_QUERY, len(self._others))):
+            self._door.read(*self._others.popleft())
         ended = self._door.read("logs:GetQueryResults", {"queryId": run.query_id})
         self._depth = min(self._most, self._depth + 1)
         pages = ended.value or ()

@@ -12,10 +12,6 @@ from gpuvet.model.coverage import HourCount, LogClass, Shipper, StreamCounts
 from gpuvet.model.evidence import Reason, Status, Window
 from gpuvet.parse.shipper import shipper_of_name
 
-# Streams that may carry the kernel's lines; others are never searched for them.
-CARRIERS = frozenset(
-    {Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY, Shipper.UNKNOWN}
-)
 _Key = tuple[str, str]  # group and stream
 
 
@@ -68,12 +64,12 @@ class Counted:
 
 
 def without_kernel(streams: Iterable[LogStream], counted: Counted) -> list[LogStream]:
-    """Return the streams to search further back: they may carry kernel lines and had none."""
+    """Return the streams to search further back: they had no kernel line in the window."""
     return [
         one
         for one in streams
         if one.group is not None
-        and shipper_of_name(one.stream, one.group) in CARRIERS
+        and shipper_of_name(one.stream, one.group) is not Shipper.HMA
         and not counted.kernel(one.group, one.stream)
     ]
 
@@ -96,7 +92,7 @@ def stream_counts(
     older = [] if lines or ever is None else ever.unread(group, name)
     if not lines and ever is not None:
         lines = ever.kernel(group, name)
-    is_open = bool(older) and not lines and shipper in CARRIERS
+    is_open = bool(older) and not lines and shipper is not Shipper.HMA
     status, reason = _state(missed, counted.span)
     if facts.log_class is LogClass.DELIVERY:
         status, reason = Status.NOT_SUPPORTED, Reason.NOT_SUPPORTED

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gpuvet.aws.door import LineGap, LineSearch, LogLine, LogStream, NodeName
 from gpuvet.model.coverage import HourCount, StreamCounts
@@ -167,9 +167,10 @@ class HeldLogs:
         lines: Sequence[Window] = (),
         counts: Sequence[Window] = (),
         hours: Sequence[tuple[str, Window]] = (),
+        others: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
         """Do nothing: all of it is in hand; see `LogDoor.begin`."""
-        del searches, streams, lines, counts, hours
+        del searches, streams, lines, counts, hours, others
 
     def _envelope(
         self,

@@ -1,6 +1,7 @@
 """Gathers branch D through the doors: NCCL's lines, links, EFA counters, groups and requests."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -178,7 +179,7 @@ def _job_node(
 
 def _attached(case: Case, scope: Scope, view: NetworkView) -> NetworkView:
     """Return the view with what AWS says of the nodes' network."""
-    known: dict[str, Any] = {name: getattr(view, name) for name in view.__slots__}
+    known: dict[str, Any] = {one.name: getattr(view, one.name) for one in fields(view)}
     ids = [one.node for one in view.nodes if one.node.startswith("i-")]
     types = sorted({one.instance_type for one in view.nodes if one.instance_type})
     if scope.orchestrator.is_hyperpod:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gpuvet.aws.changes import trail_reads
 from gpuvet.aws.network import read_instances
 from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
@@ -37,6 +38,7 @@ from gpuvet.model.report import (
     ReportConfidence,
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.capacity_readings import look_back
 from gpuvet.modes.control_plane import read_control_plane
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
@@ -76,6 +78,7 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
         clock: The present, used only where the case has no clock of its own.
     """
     resolved = resolve(case.meta, asked, case.meta.now or clock)
+    case.logs.begin(others=trail_reads(look_back(resolved.window, resolved.now)))
     gathered = gather(case, resolved)
     lines = job_lines(case, resolved.now)
     symptom = symptom_of(case.meta.question)

@@ -12,15 +12,13 @@ from gpuvet.calculators.recurrence import RECURRENCE_DAYS
 from gpuvet.case import Case, node_names
 from gpuvet.model.case import CaseNode
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.coverage import Shipper, StreamCounts
+from gpuvet.model.coverage import StreamCounts
 from gpuvet.model.events import AnyRecord
 from gpuvet.model.evidence import Envelope, Reason, Window
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.kernel_log import LineCounts, RawLine, parse_lines
-from gpuvet.parse.shipper import shipper_of_name
 
 T = TypeVar("T")
-_OF_OTHERS = frozenset({Shipper.SERVICE, Shipper.APP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +32,7 @@ class Logs:
     garbled: frozenset[str]  # nodes with a report that was begun and cannot be read
     lines: LineCounts
     not_seen: tuple[NotSeen, ...]
+    streams_unread: str | None = None  # why not every stream of the nodes was found
 
 
 def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
@@ -48,18 +47,17 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
     not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
     streams = found.value or ()
     is_searched = case.meta.form.searches_by_itself
-    kept = [one for one in streams if _is_counted(one)] if is_searched else streams
-    case.logs.begin(streams=kept, lines=(padded,), counts=(padded,))
-    case.logs.begin(streams=kept, lines=(before,))
+    case.logs.begin(streams=streams, lines=(padded,), counts=(padded,))
+    case.logs.begin(streams=streams, lines=(before,))
     span = padded if is_searched else Window(start=before.start, end=padded.end)
-    lines = case.logs.gpu_lines(kept, span)
+    lines = case.logs.gpu_lines(streams, span)
     not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
-    gaps = _by_node(case.logs.unread_lines(kept, span))
-    counted = case.logs.hourly_counts(kept, padded)
+    gaps = _by_node(case.logs.unread_lines(streams, span))
+    counted = case.logs.hourly_counts(streams, padded)
     not_seen += unread(counted, "lines per hour of the streams", "count lines per hour again")
     older: tuple[LogLine, ...] = ()
     if is_searched:
-        older, missing = _history(case, kept, before)
+        older, missing = _history(case, streams, before)
         not_seen += missing
     records, line_counts, garbled = _parse(_in_order(older, lines.value or ()), asked.now)
     counts: dict[str, list[StreamCounts]] = defaultdict(list)
@@ -76,12 +74,8 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
         garbled=garbled,
         lines=line_counts,
         not_seen=tuple(not_seen),
+        streams_unread=None if found.status.is_complete else found.reason or "refused",
     )
-
-
-def _is_counted(stream: LogStream) -> bool:
-    """Say whether a stream may carry the kernel or the health agent, by its name."""
-    return shipper_of_name(stream.stream, stream.group) not in _OF_OTHERS
 
 
 def _by_node(gaps: Iterable[LineGap]) -> dict[str, tuple[LineGap, ...]]:

@@ -110,6 +110,8 @@ def coverage_of(
     ]
     gaps = logs.line_gaps.get(node.node, ())
     sources = [unsearched(one, _gaps_of(one, gaps)) for one in sources]
+    if not sources and logs.streams_unread is not None:
+        sources.append(_not_listed(node.node, logs.streams_unread))
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window))
     return node_coverage(node.node, sources, searched=_searched(case, node, logs))
@@ -182,6 +184,18 @@ def _uncounted(stream: LogStream) -> SourceCoverage:
         stream=stream.stream,
         status=CoverageStatus.UNVERIFIED,
         reason="no lines per hour could be counted",
+    )
+
+
+def _not_listed(node: str, reason: str) -> SourceCoverage:
+    """A node of which no stream was found where not all streams could be looked at."""
+    return SourceCoverage(
+        node=node,
+        source=Shipper.UNKNOWN,
+        group=None,
+        stream=None,
+        status=CoverageStatus.UNVERIFIED,
+        reason=f"not all log streams were read: {reason}",
     )
 
 
