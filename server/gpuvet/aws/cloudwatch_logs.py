@@ -8,6 +8,7 @@ absence.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from gpuvet.aws.door import AwsDoor, LineGap, LineSearch, LogLine, LogStream, NodeName
@@ -15,7 +16,6 @@ from gpuvet.aws.log_asks import HOUR, Asked, LogAsks, Query, hours_around, whole
 from gpuvet.aws.log_groups import GroupFacts, LogGroups
 from gpuvet.aws.log_queries import (
     CANDIDATES,
-    Part,
     bins_query,
     hours_query,
     kernel_query,
@@ -53,6 +53,7 @@ class CloudWatchLogs:
         clusters: Sequence[str] = (),
         account: str | None = None,
         now: datetime | None = None,
+        runs: QueryRuns | None = None,
     ) -> None:
         """Look through a door.
 
@@ -61,19 +62,24 @@ class CloudWatchLogs:
             clusters: Names of the cluster: HyperPod, EKS, ParallelCluster.
             account: For evidence ids.
             now: When it is asked; the end of kernel look-ups.
+            runs: The queries of the question, where others ask some too.
         """
         self._account = account
         self._now = now
         self._groups = LogGroups(door, clusters)
-        self._runs = QueryRuns(door)
+        self._runs = runs or QueryRuns(door)
         self._asks = LogAsks(self._groups)
         self._streams = LogStreams(door, self._groups, self._asks, self._runs, now=now)
 
     def streams(
-        self, nodes: Sequence[NodeName], window: Window | None = None
+        self,
+        nodes: Sequence[NodeName],
+        window: Window | None = None,
+        *,
+        lines: Sequence[Window] = (),
     ) -> Envelope[tuple[LogStream, ...]]:
         """Return the streams whose names carry a name of these nodes; see `LogDoor.streams`."""
-        found = self._streams.of(nodes, window)
+        found = self._streams.of(nodes, window, lines)
         groups = found.groups
         asked = {"groups": [*groups.own, *groups.foreign], "nodes": sorted(n.node for n in nodes)}
         outcome = _worst(found.troubles, found.missed, has_value=bool(found.streams))
@@ -184,13 +190,10 @@ class CloudWatchLogs:
     def _matching(
         self, operation: str, streams: Sequence[LogStream], window: Window, pattern: str
     ) -> Envelope[tuple[LogLine, ...]]:
-        def query(part: Part) -> str:
-            return lines_query(part, pattern)
-
         lines: list[LogLine] = []
         outcomes: list[_Outcome] = []
         owners = self._owners_of(streams)
-        for asked, found in self._answers(streams, window, query, "@timestamp"):
+        for asked, found in self._answers(streams, window, _like(pattern), "@timestamp"):
             outcomes += _outcomes(found)
             lines.extend(_lines(found.rows, asked.ask.groups, owners))
         asked_of = {"streams": _names(streams), "pattern": pattern}
@@ -242,20 +245,16 @@ class CloudWatchLogs:
         self,
         *,
         searches: Sequence[LineSearch] = (),
-        streams: Sequence[LogStream] = (),
-        lines: Sequence[Window] = (),
-        counts: Sequence[Window] = (),
+        like: Sequence[tuple[Sequence[LogStream], Window, str]] = (),
         hours: Sequence[tuple[str, Window]] = (),
         others: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
         """Start what will be asked for soon; see `LogDoor.begin`."""
         self._runs.meanwhile(others)
         asks = [ask for search in searches for ask in self._find_asks(search)[0]]
-        for window in counts:
-            whole = hours_around(window)
-            asks += [one.ask for one in self._asks.of(streams, whole, bins_query, "hour")]
-        for window in lines:
-            asks += [one.ask for one in self._asks.of(streams, window, lines_query, "@timestamp")]
+        for streams, window, pattern in like:
+            asked = self._asks.of(streams, window, _like(pattern), "@timestamp")
+            asks += [one.ask for one in asked]
         for prefix, window in hours:
             asks += self._hours_asks(self._groups.under(prefix)[0], window)
         self._runs.begin(asks)
@@ -288,6 +287,11 @@ class CloudWatchLogs:
             value=value,
             notes=tuple(notes),
         )
+
+
+def _like(pattern: str) -> Query:
+    """Return the query for lines that match a pattern, as a function of the part it reads."""
+    return partial(lines_query, pattern=pattern)
 
 
 def _lines(

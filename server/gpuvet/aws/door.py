@@ -92,7 +92,11 @@ class LogDoor(Protocol):
     """Logs of nodes: which streams, how many lines an hour, and the lines that matter."""
 
     def streams(
-        self, nodes: Sequence[NodeName], window: Window | None = None
+        self,
+        nodes: Sequence[NodeName],
+        window: Window | None = None,
+        *,
+        lines: Sequence[Window] = (),
     ) -> Envelope[tuple[LogStream, ...]]:
         """Return every stream that carries lines of these nodes.
 
@@ -100,6 +104,7 @@ class LogDoor(Protocol):
             nodes: Whose.
             window: Where streams are too many to list, those that wrote in it are found; None:
                 the window asked about before.
+            lines: Windows of which `gpu_lines` will be asked next: they are begun.
         """
         ...
 
@@ -149,9 +154,7 @@ class LogDoor(Protocol):
         self,
         *,
         searches: Sequence[LineSearch] = (),
-        streams: Sequence[LogStream] = (),
-        lines: Sequence[Window] = (),
-        counts: Sequence[Window] = (),
+        like: Sequence[tuple[Sequence[LogStream], Window, str]] = (),
         hours: Sequence[tuple[str, Window]] = (),
         others: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
@@ -159,9 +162,7 @@ class LogDoor(Protocol):
 
         Args:
             searches: For `find`.
-            streams: For lines and counts.
-            lines: Windows of `gpu_lines`.
-            counts: Windows of `hourly_counts`.
+            like: Arguments of `lines_like`.
             hours: Prefixes and windows of `group_hours`.
             others: Reads of the AWS door, operation and parameters, to make while queries run.
         """

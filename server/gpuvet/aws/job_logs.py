@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from gpuvet.aws.answers import rows_of
 from gpuvet.aws.door import AwsDoor, LogLine, Page
@@ -45,8 +46,31 @@ def job_group_names(cluster: str | None, question: str | None = None) -> tuple[s
     return tuple(dict.fromkeys(names))
 
 
+class JobAsks(NamedTuple):
+    """What reads a job's log groups: the listings that found them, the groups, the queries."""
+
+    listings: tuple[Envelope[tuple[Page, ...]], ...]
+    groups: tuple[str, ...]
+    asks: tuple[Ask, ...]
+
+
+def job_asks(door: AwsDoor, names: Iterable[str], window: Window, pattern: str) -> JobAsks:
+    """Return what `read_job_lines` of the same arguments asks."""
+    listings = [door.read("logs:DescribeLogGroups", {"logGroupNamePattern": n}) for n in names]
+    groups = _groups(listings)
+    asks = [
+        Ask(part.groups, lines_query(part, pattern), window, "@timestamp")
+        for part in whole_groups(groups[:_MOST_GROUPS])
+    ]
+    return JobAsks(tuple(listings), tuple(groups), tuple(asks))
+
+
 def read_job_lines(
-    door: AwsDoor, names: Iterable[str], window: Window, pattern: str
+    door: AwsDoor,
+    names: Iterable[str],
+    window: Window,
+    pattern: str,
+    runs: QueryRuns | None = None,
 ) -> Envelope[tuple[LogLine, ...]]:
     """Return the lines of job logs that match a pattern, oldest first in each group.
 
@@ -55,14 +79,10 @@ def read_job_lines(
         names: Substrings of group names.
         window: Which lines.
         pattern: A regular expression of Logs Insights, without slashes.
+        runs: The queries of the question; None: its own.
     """
-    listings = [door.read("logs:DescribeLogGroups", {"logGroupNamePattern": n}) for n in names]
-    groups = _groups(listings)
-    asks = [
-        Ask(part.groups, lines_query(part, pattern), window, "@timestamp")
-        for part in whole_groups(groups[:_MOST_GROUPS])
-    ]
-    answers = QueryRuns(door).found(asks)
+    listings, groups, asks = job_asks(door, names, window, pattern)
+    answers = (runs or QueryRuns(door)).found(asks)
     lines = tuple(
         line
         for ask, found in zip(asks, answers, strict=True)
@@ -80,7 +100,7 @@ def read_job_lines(
     return Envelope[tuple[LogLine, ...]](
         service="logs",
         operation="StartQuery",
-        params=json.dumps({"groups": groups, "pattern": pattern}, sort_keys=True),
+        params=json.dumps({"groups": list(groups), "pattern": pattern}, sort_keys=True),
         window=window,
         status=status,
         reason=reason,

@@ -17,7 +17,7 @@ _SLOT_SECONDS, _SLOT_WAIT = 30.0, 0.5
 _QUOTA_WAITS = (2.0, 4.0, 8.0, 15.0, 15.0, 15.0, 15.0, 15.0)
 # Ours: a query is first looked at when others took about as long, then at growing waits.
 _FIRST_LOOK, _LEAST_WAIT, _LONGEST_WAIT, _GROWTH = 1.0, 0.5, 5.0, 0.5
-_SOONER, _LATER = 0.9, 1.1
+_SOONER = 0.9
 _RUNNING = frozenset({"Scheduled", "Running", "Unknown"})
 _FULL = "LimitExceededException"
 _START, _RESULTS = "logs:StartQuery", "logs:GetQueryResults"
@@ -140,10 +140,10 @@ class Queries:
         return seconds <= 0 or caller.pause(seconds)
 
     def _learn(self, took: float, *, is_late: bool) -> None:
-        """Adjust when the next query is first looked at: this one may have ended long before."""
+        """Adjust when the next query is first looked at; one seen late ended any time before."""
         with self._lock:
-            near = took * (_SOONER if is_late else 1.0)
-            self._typical = max(_LEAST_WAIT, min(near, self._typical * 2 * _LATER))
+            near = min(took, self._typical) * _SOONER if is_late else took
+            self._typical = min(_LONGEST_WAIT, max(_LEAST_WAIT, near))
 
     def _free(self, query: str) -> None:
         with self._lock:

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from gpuvet.aws.door import AwsDoor, LogStream, NodeName
-from gpuvet.aws.log_asks import LogAsks, hours_around, pattern_of, whole_groups
+from gpuvet.aws.log_asks import Asked, LogAsks, hours_around, pattern_of, whole_groups
 from gpuvet.aws.log_groups import Candidates, LogGroups, why
-from gpuvet.aws.log_queries import bins_query, writers_query
+from gpuvet.aws.log_queries import bins_query, lines_query, writers_query
 from gpuvet.aws.query_runs import Ask, QueryRuns, Unread, group_of
 from gpuvet.aws.stream_names import Owners
 from gpuvet.model.evidence import Envelope, Reason, Window
@@ -52,12 +52,15 @@ class LogStreams:
         self._span: Window | None = None
         self.owners = Owners(())
 
-    def of(self, nodes: Sequence[NodeName], window: Window | None) -> StreamsFound:
+    def of(
+        self, nodes: Sequence[NodeName], window: Window | None, lines: Sequence[Window] = ()
+    ) -> StreamsFound:
         """Return the streams whose names carry a name of these nodes.
 
         Args:
             nodes: Whose.
             window: When a fleet's streams wrote; None: the window asked about before.
+            lines: Windows whose lines will be asked for next.
         """
         self.owners = Owners(nodes)
         self._asks.most_nodes = max(self._asks.most_nodes, len(nodes))
@@ -70,6 +73,7 @@ class LogStreams:
                 self._asks.whole.setdefault(name, None)
             if name not in self._asks.whole:
                 self._list(name, nodes, found, troubles, is_own=name in groups.own)
+        self._begin(tuple(found.values()), window, lines)
         missed = self._wrote(found)
         notes += [f"streams of {one.params}: {why(one)}" for one in troubles if one.service]
         return StreamsFound(
@@ -93,6 +97,20 @@ class LogStreams:
             troubles.append(answer)
         if answer.reason is Reason.PAGE_CAP and (mine or is_own):
             self._asks.whole[group] = pattern_of(nodes)
+
+    def _begin(
+        self, streams: Sequence[LogStream], window: Window | None, lines: Sequence[Window]
+    ) -> None:
+        """Start counts and lines of what is known already: the window's, then the others'."""
+        any_whole = [LogStream(node="", group=name, stream="") for name in self._asks.whole][:1]
+        asked: list[Asked] = []
+        for place, span in enumerate(lines):
+            asked += self._asks.of([*any_whole, *streams], span, lines_query, "@timestamp")
+            if place == 0 and window is not None:
+                whole = hours_around(window)
+                counts = self._asks.of([*any_whole, *streams], whole, bins_query, "hour")
+                asked = [*counts, *asked]
+        self._runs.begin(one.ask for one in asked)
 
     def _wrote(self, found: dict[tuple[str, str, str], LogStream]) -> tuple[Unread, ...]:
         """Find the streams of whole groups by what they wrote; return what was not read."""

@@ -74,7 +74,7 @@ class NarrowedAws:
         filters: Sequence[Mapping[str, Any]] = [dict(one) for one in self._found.filters]
         if not filters and self._found.orchestrator is Orchestrator.PARALLELCLUSTER:
             filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [self._found.name]}]
-        if not filters:
+        if not filters or any(one["Name"] == "instance-id" for one in filters):
             return None
         listed = self._door.read("ec2:DescribeInstances", {"Filters": filters})
         return listed if listed.status.is_complete else None

@@ -26,7 +26,7 @@ MOST_AT_ONCE = 4
 # Ours: what one question keeps in memory of one answer.
 _MOST_KEPT = 400_000
 # Ours: other reads made before the results of a query are asked for: about as long as it takes.
-_OTHERS_A_QUERY = 3
+_OTHERS_A_QUERY = 4
 # What a refusal says that concerns the groups of a query, and not the question as a whole.
 SCAN_LIMIT = "ScanLimit"
 _SECOND = timedelta(seconds=1)

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpuvet.aws.door import AwsDoor, LogDoor
 from gpuvet.aws.ledger import Ledger
+from gpuvet.aws.query_runs import QueryRuns
 from gpuvet.model.case import (
     CaseMeta,
     FileReport,
@@ -61,3 +62,4 @@ class Case:
     unowned: tuple[tuple[str, bool], ...] = ()
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file
     ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed
+    runs: QueryRuns | None = None  # of an account: its log queries, several at once

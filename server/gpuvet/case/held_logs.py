@@ -47,10 +47,14 @@ class HeldLogs:
         return tuple(self._streams.values())
 
     def streams(
-        self, nodes: Sequence[NodeName], window: Window | None = None
+        self,
+        nodes: Sequence[NodeName],
+        window: Window | None = None,
+        *,
+        lines: Sequence[Window] = (),
     ) -> Envelope[tuple[LogStream, ...]]:
         """Return the streams of these nodes; see `LogDoor.streams`."""
-        del window  # every stream is in hand
+        del window, lines  # every stream is in hand
         wanted = {name for node in nodes for name in (node.node, *node.aliases)}
         found = tuple(
             LogStream(
@@ -163,14 +167,12 @@ class HeldLogs:
         self,
         *,
         searches: Sequence[LineSearch] = (),
-        streams: Sequence[LogStream] = (),
-        lines: Sequence[Window] = (),
-        counts: Sequence[Window] = (),
+        like: Sequence[tuple[Sequence[LogStream], Window, str]] = (),
         hours: Sequence[tuple[str, Window]] = (),
         others: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
         """Do nothing: all of it is in hand; see `LogDoor.begin`."""
-        del searches, streams, lines, counts, hours, others
+        del searches, like, hours, others
 
     def _envelope(
         self,

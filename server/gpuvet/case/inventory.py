@@ -57,7 +57,10 @@ def _everywhere(case: Case) -> Iterator[CaseNode]:
 def hyperpod_nodes(door: AwsDoor, cluster: str | None) -> Iterator[CaseNode]:
     """Yield the nodes that SageMaker lists of a cluster."""
     params = {"ClusterName": cluster} if cluster else {}
-    answer = door.read("sagemaker:ListClusterNodes", params)
+    # With logical ids, as whoever links replaced nodes asks: a fleet's pages are read once.
+    answer = door.read("sagemaker:ListClusterNodes", {"IncludeNodeLogicalIds": True, **params})
+    if not answer.status.is_complete:
+        answer = door.read("sagemaker:ListClusterNodes", params)
     for page in answer.value or ():
         for row in objects_at(page, "ClusterNodeSummaries"):
             node = text_at(row, "InstanceId")

@@ -1,5 +1,6 @@
 """A live account as a case: the same doors that a recorded one has, narrowed to one question."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from gpuvet.aws.budget import SCAN_GB
@@ -8,6 +9,7 @@ from gpuvet.aws.clusters import find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.query_runs import QueryRuns
 from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.case.case import Case
 from gpuvet.model.case import CaseForm, CaseMeta
@@ -24,6 +26,7 @@ def live_case(
     account: str | None = None,
     question: str | None = None,
     max_scan_gb: float = SCAN_GB,
+    tell: Callable[[str], None] | None = None,
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
 
@@ -35,6 +38,7 @@ def live_case(
         account: Whose account it is, where known.
         question: The user's words.
         max_scan_gb: What its log queries may scan.
+        tell: Told what they will scan and cost, before they do.
 
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
@@ -46,7 +50,7 @@ def live_case(
         # a gap: the name might mean two.
         if answer.status is not Status.NOT_FOUND:
             ledger.note(answer)
-    aws = NarrowedAws(ScanBudget(ledger, max_scan_gb), found)
+    aws = NarrowedAws(ScanBudget(ledger, max_scan_gb, tell=tell), found)
     meta = CaseMeta(
         id=found.name or "live",
         form=CaseForm.LIVE,
@@ -58,6 +62,7 @@ def live_case(
         cluster=found.name,
         orchestrator=found.orchestrator,
     )
-    logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
+    runs = QueryRuns(aws)
+    logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now, runs=runs)
     named = tuple((instance, "the question") for instance in found.instances)
-    return Case(meta=meta, files=(), aws=aws, logs=logs, named=named, ledger=ledger)
+    return Case(meta=meta, files=(), aws=aws, logs=logs, named=named, ledger=ledger, runs=runs)

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import sys
 from pathlib import Path
 
 from gpuvet.aws.budget import CLI_SECONDS, Budget
@@ -44,7 +45,12 @@ def case_of(args: argparse.Namespace) -> Case:
         account=opened.who.account,
         question=args.question,
         max_scan_gb=args.max_scan_gb,
+        tell=_say,
     )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"gpuvet: {text}\n")
 
 
 def login_of(args: argparse.Namespace) -> Admitted:

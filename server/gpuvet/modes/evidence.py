@@ -18,7 +18,7 @@ from gpuvet.model.cluster import (
 from gpuvet.model.events import Boundary, TimeQuality
 from gpuvet.modes.blockers import read_blockers
 from gpuvet.modes.logs import Logs, read_logs, unread
-from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
+from gpuvet.modes.node_coverage import Agent, cluster_groups, coverage_of, read_agent
 from gpuvet.modes.service_log import ServiceLog, read_service_log, service_searches
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.cluster_log import bootstrap_names
@@ -45,8 +45,10 @@ class Gathered:
 def gather(case: Case, asked: Resolved) -> Gathered:
     """Return everything a verdict may use, with every source that was not read named."""
     if case.meta.orchestrator is not Orchestrator.UNKNOWN:  # they run while nodes are listed
+        is_hyperpod = case.meta.orchestrator.is_hyperpod
         begun = service_searches(case, asked.window, asked.now, case.meta.orchestrator)
-        case.logs.begin(searches=begun)
+        hours = [(cluster_groups(case), asked.window)] if is_hyperpod else ()
+        case.logs.begin(searches=begun, hours=hours)
     orchestrator = _orchestrator(case, nodes_of(case))
     services = read_service_log(case, asked.window, asked.now, orchestrator)
     nodes = nodes_of(case, named=_named_by_services(services))

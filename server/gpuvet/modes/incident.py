@@ -44,8 +44,9 @@ from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
 from gpuvet.modes.gather_capacity import gather_capacity
 from gpuvet.modes.gather_change import gather_change
-from gpuvet.modes.gather_network import gather_network
+from gpuvet.modes.gather_network import begin_transport, gather_network
 from gpuvet.modes.gather_storage import gather_storage
+from gpuvet.modes.job_lines import PAD, begin_job_lines
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences
@@ -80,6 +81,8 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
     resolved = resolve(case.meta, asked, case.meta.now or clock)
     case.logs.begin(others=trail_reads(look_back(resolved.window, resolved.now)))
     gathered = gather(case, resolved)
+    begin_job_lines(case, resolved.window.padded(PAD, PAD))
+    begin_transport(case, gathered.nodes, resolved.window, resolved.now)
     lines = job_lines(case, resolved.now)
     symptom = symptom_of(case.meta.question)
     starts = observed_starts(case, resolved, gathered.nodes, symptom)

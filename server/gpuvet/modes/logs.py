@@ -43,12 +43,10 @@ def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
     rules = rules_of(case)
     padded = asked.window.padded(rules.pad, rules.pad)
     before = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.start)
-    found = case.logs.streams(node_names(nodes), padded)
+    found = case.logs.streams(node_names(nodes), padded, lines=(padded, before))
     not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
     streams = found.value or ()
     is_searched = case.meta.form.searches_by_itself
-    case.logs.begin(streams=streams, lines=(padded,), counts=(padded,))
-    case.logs.begin(streams=streams, lines=(before,))
     span = padded if is_searched else Window(start=before.start, end=padded.end)
     lines = case.logs.gpu_lines(streams, span)
     not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
