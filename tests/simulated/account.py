@@ -16,6 +16,8 @@ from simulated.clock import SimulatedClock
 from simulated.fleet import ACCOUNT, CLUSTER, CLUSTER_ID, HOUR, REGION, Fleet, Group
 from simulated.queries import Query, answer, group_row, lines_between
 
+from gpuvet.aws.insights_filter import MalformedQuery
+
 Params = Mapping[str, Any]
 Reply = dict[str, Any]
 
@@ -102,9 +104,11 @@ class Account:
 def failure(operation: str, code: str, message: str) -> ClientError:
     """Return an error response as botocore raises it."""
     name = operation.partition(":")[2]
-    error = {"Code": code, "Message": message}
-    status = {"HTTPStatusCode": 400}
-    return ClientError({"Error": error, "ResponseMetadata": status}, name)  # type: ignore[arg-type,typeddict-item]  # the part that is read
+    response: Any = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": 400},
+    }
+    return ClientError(response, name)
 
 
 def _page(
@@ -156,6 +160,9 @@ def _log_streams(account: Account, params: Params) -> Reply:
 
 def _start_query(account: Account, params: Params) -> Reply:
     names = params.get("logGroupNames") or params.get("logGroupIdentifiers") or ()
+    too_long = len(params["queryString"]) > limits.CHARACTERS_A_QUERY
+    if too_long or len(names) > limits.GROUPS_A_QUERY:
+        raise failure("logs:StartQuery", "InvalidParameterException", "too long, or too many")
     groups = [_group_of(account, "logs:StartQuery", name) for name in names]
     infrequent = any(group.log_class != "STANDARD" for group in groups)
     running = account.running() + account.busy_queries
@@ -167,7 +174,10 @@ def _start_query(account: Account, params: Params) -> Reply:
     start, end = params["startTime"], params["endTime"]
     limit = min(params.get("limit") or limits.ROWS_A_PAGE, account.rows_a_query)
     now = account.fleet.now.timestamp()
-    rows, statistics = answer(params["queryString"], groups, start, end, now, limit)
+    try:
+        rows, statistics = answer(params["queryString"], groups, start, end, now, limit)
+    except MalformedQuery as error:
+        raise failure("logs:StartQuery", "MalformedQueryException", str(error)) from error
     took = limits.QUERY_SECONDS + statistics["bytesScanned"] / limits.SCANNED_A_SECOND
     query = Query(
         id=f"query-{len(account.queries):06d}",

@@ -17,6 +17,7 @@ from simulated.fleet import ACCOUNT, REGION
 from gpuvet.aws.budget import Budget
 from gpuvet.aws.live import LiveAws
 from gpuvet.aws.live_clients import Clients
+from gpuvet.aws.live_queries import Queries
 from gpuvet.aws.login import Login
 
 _CORE = botocore.session.get_session()
@@ -45,7 +46,7 @@ class _Client:
 
     def __getattr__(self, method: str) -> Any:  # noqa: ANN401 (a client's method)
         name = _operations(self._service)[method]
-        shape = _model(self._service).operation_model(name).input_shape
+        shape: Any = _model(self._service).operation_model(name).input_shape
 
         def call(**params: object) -> dict[str, Any]:
             report = ParamValidator().validate(params, shape)
@@ -73,7 +74,11 @@ class SimulatedClients(Clients):
 
 
 def live_door(
-    account: Account, *, seconds: float = 600.0, calls: int | None = None, max_pages: int = 200
+    account: Account,
+    *,
+    seconds: float = 600.0,
+    calls: int | None = None,
+    queries: Queries | None = None,
 ) -> LiveAws:
     """Return the live door to a simulated account, with a budget that begins now."""
     clock = account.clock.clock
@@ -81,8 +86,8 @@ def live_door(
         Login(),
         REGION,
         clients=SimulatedClients(account),
+        queries=queries,
         account=ACCOUNT,
         budget=Budget(seconds, calls, monotonic=clock.monotonic),
         clock=clock,
-        max_pages=max_pages,
     )

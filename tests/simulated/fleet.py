@@ -5,6 +5,7 @@ lines: so many lines every hour of its life, none in the hours it was dark, and 
 a text.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -201,12 +202,23 @@ def detection(made: Fleet, one: Node, code: int, at: datetime) -> Stream:
     group = made.group(GROUPS["hyperpod"])
     name = f"SagemakerHealthMonitoringAgent/{one.group}/{one.id}"
     stream = group.streams.get(name) or group.add(Stream(group.name, name, at.timestamp(), 0, 0))
-    text = (
-        '{"level":"info","ts":"%s","msg":"NPD caught event: %%v","details: ":{"severity":"warn",'
-        '"timestamp":"%s","reason":"XidHardwareFailure","message":"Node condition '
-        'NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: \\"NVRM: Xid '
-        '(PCI:0000:b9:00): %d, pid=1, name=python\\""},'
-        '"HealthMonitoringAgentDetectionEvent":"HealthEvent"}'
-    ) % (f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%dT%H:%M:%SZ}", code)
+    said = (
+        "Node condition NvidiaErrorReboot is now: True, reason: XidHardwareFailure, message: "
+        f'"NVRM: Xid (PCI:0000:b9:00): {code}, pid=1, name=python"'
+    )
+    text = json.dumps(
+        {
+            "level": "info",
+            "ts": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+            "msg": "NPD caught event: %v",
+            "details: ": {
+                "severity": "warn",
+                "timestamp": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+                "reason": "XidHardwareFailure",
+                "message": said,
+            },
+            "HealthMonitoringAgentDetectionEvent": "HealthEvent",
+        }
+    )
     stream.events.append(Event(at.timestamp(), text))
     return stream

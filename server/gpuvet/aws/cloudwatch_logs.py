@@ -321,7 +321,8 @@ def _names(streams: Sequence[LogStream]) -> list[str]:
 def _worst(
     troubles: Sequence[Envelope[Any]], missed: Sequence[Unread], *, has_value: bool
 ) -> _Outcome:
-    failed = [_Outcome(one.status, one.reason) for one in (*troubles, *missed)]
+    failed = [_Outcome(one.status, one.reason) for one in troubles]
+    failed += [_Outcome(one.status, one.reason) for one in missed]
     if not failed:
         return _READ
     return _Outcome(Status.PARTIAL if has_value else failed[0].status, failed[0].reason)

@@ -89,9 +89,8 @@ def read_job_lines(
         for line in _lines(found.rows, ask.groups)
     )
     missed = [one for found in answers for one in found.unread]
-    failed = [
-        (one.status, one.reason) for one in (*listings, *missed) if not one.status.is_complete
-    ]
+    failed = [(one.status, one.reason) for one in listings if not one.status.is_complete]
+    failed += [(one.status, one.reason) for one in missed]
     if len(groups) > _MOST_GROUPS:
         failed.append((Status.PARTIAL, Reason.BUDGET))
     status, reason = (Status.OK if lines else Status.OK_EMPTY), None

@@ -111,9 +111,9 @@ def whole_groups(groups: Sequence[str], like: str | None = None) -> Iterator[Par
 
 
 def slices(window: Window, streams: int, order: str) -> list[Window]:
-    """Cut a window at epoch hours so that a row an hour of each stream fits one answer."""
+    """Cut a window at epoch hours so that a row an hour of each stream fills no answer."""
     hours = max(1, math.ceil((window.end - window.start) / HOUR))
-    count = math.ceil(streams * hours / MOST_ROWS) if order == _BINS else 1
+    count = streams * hours // MOST_ROWS + 1 if order == _BINS else 1
     if count <= 1:
         return [window]
     step = math.ceil(hours / count) * HOUR

@@ -95,8 +95,9 @@ class LogStreams:
         found.update({(one.node, group, one.stream): one for one in mine})
         if not answer.status.is_complete:
             troubles.append(answer)
-        if answer.reason is Reason.PAGE_CAP and (mine or is_own):
-            self._asks.whole[group] = pattern_of(nodes)
+        pattern = pattern_of(nodes)
+        if answer.reason is Reason.PAGE_CAP and (mine or is_own or pattern is not None):
+            self._asks.whole[group] = pattern
 
     def _begin(
         self, streams: Sequence[LogStream], window: Window | None, lines: Sequence[Window]

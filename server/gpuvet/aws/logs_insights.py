@@ -7,9 +7,10 @@ a query that was half understood would answer a question nobody asked.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpuvet.aws.insights_filter import (
@@ -73,6 +74,7 @@ class _Record(NamedTuple):
         return None if found is None else str(found)
 
 
+@lru_cache(maxsize=10_000)  # bins repeat
 def stamp(at_ms: int) -> str:
     """Return a time as Insights prints it: UTC, without a zone."""
     at = datetime.fromtimestamp(at_ms // 1000, UTC)
@@ -177,8 +179,9 @@ class _Plan:
 
 def _stats_rows(records: Sequence[_Record], stats: _Stats) -> list[dict[str, str]]:
     buckets: dict[tuple[str, ...], list[_Record]] = {}
+    values = [_group_value(expression) for expression, _ in stats.by]
     for record in records:
-        key = tuple(_group_value(record, expression) for expression, _ in stats.by)
+        key = tuple(value(record) for value in values)
         buckets.setdefault(key, []).append(record)
     rows: list[dict[str, str]] = []
     for key, members in sorted(buckets.items()):
@@ -189,12 +192,13 @@ def _stats_rows(records: Sequence[_Record], stats: _Stats) -> list[dict[str, str
     return rows
 
 
-def _group_value(record: _Record, expression: str) -> str:
+def _group_value(expression: str) -> Callable[[_Record], str]:
+    """Return what a record is grouped under: a field, or the start of its bin."""
     period = _BIN.fullmatch(expression)
     if period is None:
-        return record.value(expression) or ""
+        return lambda record: record.value(expression) or ""
     width = int(period[1]) * _BIN_MS[period[2]]
-    return stamp(record.at_ms - record.at_ms % width)
+    return lambda record: stamp(record.at_ms - record.at_ms % width)
 
 
 def _aggregate(function: str, argument: str, members: Sequence[_Record]) -> str:

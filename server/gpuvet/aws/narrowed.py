@@ -108,7 +108,7 @@ def _asks_for_all(params: Mapping[str, Any]) -> bool:
 
 def _ids_asked(params: Mapping[str, Any]) -> frozenset[str] | None:
     """Return the ids of a call that asks for instances by id and by nothing else."""
-    filters = params.get("Filters") or ()
+    filters: Sequence[Mapping[str, Any]] = params.get("Filters") or ()
     if params.keys() != {"Filters"} or [one.get("Name") for one in filters] != ["instance-id"]:
         return None
     return frozenset(filters[0].get("Values") or ())

@@ -54,8 +54,9 @@ class RecordedCall(NamedTuple):
         )
 
     def _fails_for(self, name: str, recorded: object, actual: object) -> bool:
-        is_list = name in _GROUPS and is_array(recorded) and is_array(actual)
-        return is_list and self.has_error and all(one in actual for one in recorded)
+        if name not in _GROUPS or not self.has_error:
+            return False
+        return is_array(recorded) and is_array(actual) and all(one in actual for one in recorded)
 
 
 def read_calls(raw: Sequence[Mapping[str, Any]], source: str | None = None) -> list[RecordedCall]:

@@ -13,6 +13,7 @@ from gpuvet.model.evidence import Reason, Status, Window
 from gpuvet.parse.shipper import shipper_of_name
 
 _Key = tuple[str, str]  # group and stream
+_ANY = ""  # every stream of a group that was read whole
 
 
 class Counted:
@@ -23,7 +24,7 @@ class Counted:
         self._hours: dict[_Key, dict[datetime, int]] = {}
         self._kernel: dict[_Key, int] = {}
         self._unread: dict[str, list[tuple[frozenset[str], Unread]]] = {}
-        self._evidence: dict[str | _Key, str] = {}
+        self._evidence: dict[_Key, str] = {}
 
     def add(self, asked: Asked, found: Found) -> None:
         """Add the rows of one query."""
@@ -41,8 +42,8 @@ class Counted:
                 self._unread.setdefault(group, []).append((names, missed))
         if found.evidence is not None:
             for group in asked.ask.groups:
-                for place in [(group, name) for name in asked.streams] or [group]:
-                    self._evidence.setdefault(place, found.evidence)
+                for name in asked.streams or (_ANY,):
+                    self._evidence.setdefault((group, name), found.evidence)
 
     def bins(self, group: str, stream: str) -> tuple[HourCount, ...]:
         """Return the hours of a stream that hold lines."""
@@ -60,7 +61,7 @@ class Counted:
 
     def evidence(self, group: str, stream: str) -> str | None:
         """Return the evidence id of the query behind a stream's hours."""
-        return self._evidence.get((group, stream)) or self._evidence.get(group)
+        return self._evidence.get((group, stream)) or self._evidence.get((group, _ANY))
 
 
 def without_kernel(streams: Iterable[LogStream], counted: Counted) -> list[LogStream]:
