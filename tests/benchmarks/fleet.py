@@ -107,8 +107,7 @@ def floor_of(account: Account) -> dict[str, float]:
     log_calls = queries + max(queries, pages) + listed + groups
     other = account.calls - sum(account.made[name] for name in _LOGS)
     rounds = math.ceil(queries / MOST_AT_ONCE)
-    lasting = [one.ends_at - 0.0 for one in account.queries.values()] and _longest(account)
-    seconds = rounds * lasting + (log_calls + other) * limits.CALL_SECONDS
+    seconds = rounds * _lasting(account) + (log_calls + other) * limits.CALL_SECONDS
     return {"floor_queries": queries, "floor_calls": log_calls + other, "floor_seconds": seconds}
 
 
@@ -123,7 +122,7 @@ def _questions(account: Account) -> list[tuple[int, bool]]:
     return [(rows, by_stream) for rows, by_stream in found.values()]
 
 
-def _longest(account: Account) -> float:
+def _lasting(account: Account) -> float:
     """Return how long a query takes at the middle of those that were run."""
     scanned = sorted(one.statistics["bytesScanned"] for one in account.queries.values())
     middle = scanned[len(scanned) // 2] if scanned else 0.0
