@@ -8,6 +8,7 @@ from mcp.server import MCPServer
 from gpuvet import __version__
 from gpuvet.tools import Source, all_tools
 from gpuvet.tools.account import Accessible
+from gpuvet.tools.remote import without_identity
 
 # The first two sentences do the routing in hosts that load nothing else at start.
 INSTRUCTIONS = (
@@ -22,20 +23,25 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(source: Source, account: Accessible | None = None) -> MCPServer:
+def build_server(
+    source: Source, account: Accessible | None = None, *, is_remote: bool = False
+) -> MCPServer:
     """Return the server; nothing is read and nothing is connected to before the first call.
 
     Args:
         source: A case, or a live account.
         account: The account, where it is a live one: adds the tools about it.
+        is_remote: Callers are on other machines: no tool lets them choose an identity.
     """
     configure_logging()
+    tools = all_tools(source, account)
     return MCPServer(
         name="gpuvet",
         title="gpuvet",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=all_tools(source, account),
+        tools=without_identity(tools) if is_remote else tools,
+        subscriptions=False,  # the lists never change while a server runs
     )
 
 

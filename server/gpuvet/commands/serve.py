@@ -1,10 +1,15 @@
-"""`gpuvet serve`: the MCP server over stdio."""
+"""`gpuvet serve`: the MCP server over stdio, or over HTTP."""
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuvet.aws.budget import MCP_SECONDS, SCAN_GB
 from gpuvet.commands.common import Subparsers, add_case, add_login
+from gpuvet.commands.serve_http import add_http, http_settings_of
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -12,10 +17,10 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "serve",
         help="run the MCP server",
-        description="Serves the tools over stdio. Neither network nor credentials are needed to "
-        "start; a case is read at the first call. Without --case the tools answer from a live "
-        "account: with the profiles, regions and roles given here (the first of each is the "
-        "default), or with what is in force.",
+        description="Serves the tools over stdio, or with --http over Streamable HTTP at /mcp. "
+        "Neither network nor credentials are needed to start; a case is read at the first call. "
+        "Without --case the tools answer from a live account: with the profiles, regions and "
+        "roles given here (the first of each is the default), or with what is in force.",
     )
     add_case(parser, required=False)
     add_login(parser)
@@ -29,11 +34,24 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="GB",
         help=f"most that log queries of one request may scan; default {SCAN_GB:g}",
     )
+    add_http(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the client closes."""
+    """Serve until the client closes, or over HTTP until told to stop."""
+    settings = http_settings_of(args)
+    server = _server(args)
+    if settings is None:
+        server.run()
+        return 0
+    from gpuvet.web.run import serve_http
+
+    serve_http(server, settings)
+    return 0
+
+
+def _server(args: argparse.Namespace) -> "MCPServer":
     from gpuvet.app import build_server
 
     if args.case is None:
@@ -46,9 +64,7 @@ def run(args: argparse.Namespace) -> int:
             seconds=read_seconds(args.deadline, MCP_SECONDS),
             max_scan_gb=args.max_scan_gb,
         )
-        build_server(source, source).run()
-        return 0
+        return build_server(source, source, is_remote=args.http)
     from gpuvet.tools.case_judge import CaseJudge
 
-    build_server(CaseJudge(Path(args.case), question=args.question)).run()
-    return 0
+    return build_server(CaseJudge(Path(args.case), question=args.question), is_remote=args.http)
