@@ -9,7 +9,8 @@ from gpuvet.commands.common import Subparsers, add_case, add_login
 from gpuvet.commands.serve_http import add_http, http_settings_of
 
 if TYPE_CHECKING:
-    from mcp.server import MCPServer
+    from gpuvet.tools import Source
+    from gpuvet.tools.account import Accessible
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -41,7 +42,9 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until the client closes, or over HTTP until told to stop."""
     settings = http_settings_of(args)
-    server = _server(args)
+    from gpuvet.app import build_server
+
+    server = build_server(*_evidence(args), is_remote=args.http)
     if settings is None:
         server.run()
         return 0
@@ -51,20 +54,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _server(args: argparse.Namespace) -> "MCPServer":
-    from gpuvet.app import build_server
+def _evidence(args: argparse.Namespace) -> "tuple[Source, Accessible | None]":
+    if args.case is not None:
+        from gpuvet.tools.case_judge import CaseJudge
 
-    if args.case is None:
-        from gpuvet.aws.live_account import LiveAccounts
-        from gpuvet.commands.live import login_of, read_seconds
-        from gpuvet.tools.live_source import LiveSource
+        return CaseJudge(Path(args.case), question=args.question), None
+    from gpuvet.aws.live_account import LiveAccounts
+    from gpuvet.commands.live import login_of, read_seconds
+    from gpuvet.tools.live_source import LiveSource
 
-        source = LiveSource(
-            LiveAccounts(login_of(args)),
-            seconds=read_seconds(args.deadline, MCP_SECONDS),
-            max_scan_gb=args.max_scan_gb,
-        )
-        return build_server(source, source, is_remote=args.http)
-    from gpuvet.tools.case_judge import CaseJudge
-
-    return build_server(CaseJudge(Path(args.case), question=args.question), is_remote=args.http)
+    live = LiveSource(
+        LiveAccounts(login_of(args)),
+        seconds=read_seconds(args.deadline, MCP_SECONDS),
+        max_scan_gb=args.max_scan_gb,
+    )
+    return live, live
