@@ -8,7 +8,10 @@ from mcp.server import MCPServer
 from gpuvet import __version__
 from gpuvet.tools import Source, all_tools
 from gpuvet.tools.account import Accessible
+from gpuvet.tools.completions import add_completions
+from gpuvet.tools.prompts import all_prompts
 from gpuvet.tools.remote import without_identity
+from gpuvet.tools.resources import add_resources
 
 # The first two sentences do the routing in hosts that load nothing else at start.
 INSTRUCTIONS = (
@@ -35,7 +38,7 @@ def build_server(
     """
     configure_logging()
     tools = all_tools(source, account)
-    return MCPServer(
+    server = MCPServer(
         name="gpuvet",
         title="gpuvet",
         version=__version__,
@@ -43,6 +46,11 @@ def build_server(
         tools=without_identity(tools) if is_remote else tools,
         subscriptions=False,  # the lists never change while a server runs
     )
+    for prompt in all_prompts():
+        server.add_prompt(prompt)
+    add_resources(server)
+    add_completions(server, source)
+    return server
 
 
 def configure_logging() -> None:

@@ -88,6 +88,11 @@ class CaseJudge:
 
         return preflight_report(self._asked(question), words, clock=self._clock())
 
+    def node_names(self) -> tuple[str, ...]:
+        """Return the ids of the case's nodes, as its verdicts name them."""
+        report = self.verdicts(since=None, until=None, failure_at=None, where=Where())
+        return tuple(report.verdicts)
+
     def _read(self) -> "Case":
         from gpuvet.case import load_case
 
