@@ -125,24 +125,38 @@ class Command:
         self.process = process
         self.lines: list[str] = []
         self.port = 0
+        self._listens = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    def await_port(self) -> None:
-        """Read the log until it says where the server listens."""
-        if self.process.stderr is None:
-            raise RuntimeError("no log")
-        for line in self.process.stderr:
+    def _read(self) -> None:
+        """Keep the log flowing: a server whose log nobody reads stands still."""
+        for line in self.process.stderr or ():
             self.lines.append(line)
             if '"listening"' in line:
                 self.port = json.loads(line)["port"]
-                return
-        raise RuntimeError("".join(self.lines))
+                self._listens.set()
+        self._listens.set()
+
+    def await_port(self) -> None:
+        """Wait until the server listens."""
+        if not self._listens.wait(PATIENCE) or not self.port:
+            raise RuntimeError("".join(self.lines))
 
     def stop(self) -> int:
         """Tell the server to end as a container's host does; return its exit code."""
         self.process.terminate()
-        _, rest = self.process.communicate(timeout=PATIENCE)
-        self.lines.extend(rest.splitlines(keepends=True))
-        return self.process.returncode
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+    def kill(self) -> None:
+        """End the server at once."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        if self.process.stderr is not None:
+            self.process.stderr.close()
 
 
 @contextmanager
@@ -161,5 +175,4 @@ def command(*words: str, env: Mapping[str, str] | None = None) -> Generator[Comm
         running.await_port()
         yield running
     finally:
-        process.kill()
-        process.communicate(timeout=PATIENCE)
+        running.kill()

@@ -58,7 +58,8 @@ def modern(method: str, **params: object) -> tuple[dict[str, object], dict[str, 
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    message = {"jsonrpc": "2.0", "id": 9, "method": method, "params": {**params, "_meta": meta}}
+    asked = {**params, "_meta": meta}
+    message: dict[str, object] = {"jsonrpc": "2.0", "id": 9, "method": method, "params": asked}
     named = {"mcp-name": str(params["name"])} if "name" in params else {}
     return message, {**MODERN, "mcp-method": method, **named}
 
@@ -214,7 +215,9 @@ def test_what_is_no_request_is_refused_and_the_server_stays(
         pytest.param(b"\x16\x03\x01\x02\x00\x01\x00", id="TLS"),
         pytest.param(b"GARBAGE\r\n\r\n", id="no HTTP"),
         pytest.param(b"POST /mcp HTTP/1.1\r\n\r\n", id="no host"),
-        pytest.param(b"POST /mcp HTTP/9.9\r\nhost: localhost\r\n\r\n", id="no version"),
+        pytest.param(
+            b"POST /mcp HTTP/9.9\r\nhost: localhost\r\nconnection: close\r\n\r\n", id="no version"
+        ),
         pytest.param(
             b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
             id="a negative size",
