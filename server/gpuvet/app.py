@@ -2,12 +2,19 @@
 
 import logging
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mcp.server import MCPServer
 
 from gpuvet import __version__
-from gpuvet.tools import Source, all_tools
-from gpuvet.tools.account import Accessible
+from gpuvet.tools import Choice, all_tools
+
+if TYPE_CHECKING:
+    from gpuvet.tools.request import Evidence
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 # The first two sentences do the routing in hosts that load nothing else at start.
 INSTRUCTIONS = (
@@ -22,12 +29,20 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(source: Source, account: Accessible | None = None) -> MCPServer:
+def build_server(
+    evidence: "Evidence",
+    *,
+    is_account: bool = False,
+    choice: Choice = "all",
+    without: Mapping[str, str] = _NONE,
+) -> MCPServer:
     """Return the server; nothing is read and nothing is connected to before the first call.
 
     Args:
-        source: A case, or a live account.
-        account: The account, where it is a live one: adds the tools about it.
+        evidence: A case, or live accounts.
+        is_account: Whether it is a live account: adds the tools about it.
+        choice: `core` leaves out the tools that show single sources.
+        without: Arguments of tools that this server does not take, each with the reason.
     """
     configure_logging()
     return MCPServer(
@@ -35,7 +50,7 @@ def build_server(source: Source, account: Accessible | None = None) -> MCPServer
         title="gpuvet",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=all_tools(source, account),
+        tools=all_tools(evidence, is_account=is_account, choice=choice, without=without),
     )
 
 

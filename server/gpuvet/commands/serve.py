@@ -2,9 +2,13 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuvet.aws.budget import MCP_SECONDS, SCAN_GB
 from gpuvet.commands.common import Subparsers, add_case, add_login
+
+if TYPE_CHECKING:
+    from gpuvet.tools.request import Evidence
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -29,6 +33,19 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="GB",
         help=f"most that log queries of one request may scan; default {SCAN_GB:g}",
     )
+    parser.add_argument(
+        "--tools",
+        choices=("core", "all"),
+        default="all",
+        help="core: modes, calculators and job specs only; default: all, which also shows single "
+        "sources (nodes, events, log lines, metrics, …)",
+    )
+    parser.add_argument(
+        "--allow-log-group",
+        action="append",
+        metavar="GROUP",
+        help="a log group that read_log_lines may read beside those of the cluster; repeat it",
+    )
     parser.set_defaults(run=run)
 
 
@@ -36,19 +53,23 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the client closes."""
     from gpuvet.app import build_server
 
-    if args.case is None:
-        from gpuvet.aws.live_account import LiveAccounts
-        from gpuvet.commands.live import login_of, read_seconds
-        from gpuvet.tools.live_source import LiveSource
-
-        source = LiveSource(
-            LiveAccounts(login_of(args)),
-            seconds=read_seconds(args.deadline, MCP_SECONDS),
-            max_scan_gb=args.max_scan_gb,
-        )
-        build_server(source, source).run()
-        return 0
-    from gpuvet.tools.case_judge import CaseJudge
-
-    build_server(CaseJudge(Path(args.case), question=args.question)).run()
+    build_server(_evidence(args), is_account=args.case is None, choice=args.tools).run()
     return 0
+
+
+def _evidence(args: argparse.Namespace) -> "Evidence":
+    allowed: tuple[str, ...] = tuple(args.allow_log_group or ())
+    if args.case is not None:
+        from gpuvet.tools.case_judge import CaseJudge
+
+        return CaseJudge(Path(args.case), question=args.question, allowed_groups=allowed)
+    from gpuvet.aws.live_account import LiveAccounts
+    from gpuvet.commands.live import login_of, read_seconds
+    from gpuvet.tools.live_source import LiveSource
+
+    return LiveSource(
+        LiveAccounts(login_of(args)),
+        seconds=read_seconds(args.deadline, MCP_SECONDS),
+        max_scan_gb=args.max_scan_gb,
+        allowed_groups=allowed,
+    )

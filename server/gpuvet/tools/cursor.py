@@ -8,13 +8,14 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
 from gpuvet.errors import UsageError
 
 # Several stateless processes share a key through this variable; alone, a process makes its own.
 KEY_VARIABLE = "GPUVET_CURSOR_KEY"
 _TAG_BYTES = 16
-MOST_CHARACTERS = 2000
+MOST_CHARACTERS = 12_000
 
 _own_key = secrets.token_bytes(32)
 
@@ -24,14 +25,14 @@ def _key() -> bytes:
     return hashlib.sha256(shared.encode()).digest() if shared else _own_key
 
 
-def seal(state: Mapping[str, str | int | None]) -> str:
-    """Return a cursor that carries a question and an offset."""
-    body = json.dumps(state, sort_keys=True, separators=(",", ":")).encode()
+def seal(state: Mapping[str, Any]) -> str:
+    """Return a cursor that carries a question, its clock and an offset."""
+    body = json.dumps(state, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
     tag = hmac.new(_key(), body, hashlib.sha256).digest()[:_TAG_BYTES]
     return base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
 
 
-def unseal(cursor: str) -> dict[str, str | int | None]:
+def unseal(cursor: str) -> dict[str, Any]:
     """Return what a cursor carries.
 
     Raises:
@@ -48,5 +49,5 @@ def unseal(cursor: str) -> dict[str, str | int | None]:
     expected = hmac.new(_key(), body, hashlib.sha256).digest()[:_TAG_BYTES]
     if not hmac.compare_digest(tag, expected):
         raise refused
-    state: dict[str, str | int | None] = json.loads(body)
+    state: dict[str, Any] = json.loads(body)
     return state
