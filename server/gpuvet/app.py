@@ -2,16 +2,22 @@
 
 import logging
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mcp.server import MCPServer
 
 from gpuvet import __version__
-from gpuvet.tools import Source, all_tools
-from gpuvet.tools.account import Accessible
+from gpuvet.tools import Choice, all_tools
 from gpuvet.tools.completions import add_completions
 from gpuvet.tools.prompts import all_prompts
-from gpuvet.tools.remote import without_identity
 from gpuvet.tools.resources import add_resources
+
+if TYPE_CHECKING:
+    from gpuvet.tools.request import Evidence
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 # The first two sentences do the routing in hosts that load nothing else at start.
 INSTRUCTIONS = (
@@ -27,29 +33,33 @@ INSTRUCTIONS = (
 
 
 def build_server(
-    source: Source, account: Accessible | None = None, *, is_remote: bool = False
+    evidence: "Evidence",
+    *,
+    is_account: bool = False,
+    choice: Choice = "all",
+    without: Mapping[str, str] = _NONE,
 ) -> MCPServer:
     """Return the server; nothing is read and nothing is connected to before the first call.
 
     Args:
-        source: A case, or a live account.
-        account: The account, where it is a live one: adds the tools about it.
-        is_remote: Callers are on other machines: no tool lets them choose an identity.
+        evidence: A case, or live accounts.
+        is_account: Whether it is a live account: adds the tools about it.
+        choice: `core` leaves out the tools that show single sources.
+        without: Arguments of tools that this server does not take, each with the reason.
     """
     configure_logging()
-    tools = all_tools(source, account)
     server = MCPServer(
         name="gpuvet",
         title="gpuvet",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=without_identity(tools) if is_remote else tools,
+        tools=all_tools(evidence, is_account=is_account, choice=choice, without=without),
         subscriptions=False,  # the lists never change while a server runs
     )
     for prompt in all_prompts():
         server.add_prompt(prompt)
     add_resources(server)
-    add_completions(server, source)
+    add_completions(server, evidence)
     return server
 
 

@@ -9,9 +9,11 @@ from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
 from gpuvet.aws.scan_budget import ScanBudget
+from gpuvet.aws.watched import WatchedAws
 from gpuvet.case.case import Case
 from gpuvet.model.case import CaseForm, CaseMeta
 from gpuvet.model.evidence import Status
+from gpuvet.model.progress import Progress, silent
 from gpuvet.model.target import Target
 
 
@@ -24,6 +26,7 @@ def live_case(
     account: str | None = None,
     question: str | None = None,
     max_scan_gb: float = SCAN_GB,
+    progress: Progress = silent,
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
 
@@ -35,11 +38,13 @@ def live_case(
         account: Whose account it is, where known.
         question: The user's words.
         max_scan_gb: What its log queries may scan.
+        progress: Who wants to know how far it has got.
 
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
     """
-    lookup, ledger = Ledger(door), Ledger(door)
+    watched = WatchedAws(door, progress)
+    lookup, ledger = Ledger(watched), Ledger(watched)
     found = find_target(lookup, target, region)
     for answer in lookup.incomplete():
         # That no other kind of cluster has this name is an answer; that it could not be asked is

@@ -9,8 +9,11 @@ from gpuvet.commands.common import Subparsers, add_case, add_login
 from gpuvet.commands.serve_http import add_http, http_settings_of
 
 if TYPE_CHECKING:
-    from gpuvet.tools import Source
-    from gpuvet.tools.account import Accessible
+    from gpuvet.tools.request import Evidence
+
+_NO_IDENTITY = dict.fromkeys(
+    ("profile", "role"), "over HTTP no caller chooses an identity; it was given at start"
+)
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -35,6 +38,19 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="GB",
         help=f"most that log queries of one request may scan; default {SCAN_GB:g}",
     )
+    parser.add_argument(
+        "--tools",
+        choices=("core", "all"),
+        default="all",
+        help="core: modes, calculators and job specs only; default: all, which also shows single "
+        "sources (nodes, events, log lines, metrics, …)",
+    )
+    parser.add_argument(
+        "--allow-log-group",
+        action="append",
+        metavar="GROUP",
+        help="a log group that read_log_lines may read beside those of the cluster; repeat it",
+    )
     add_http(parser)
     parser.set_defaults(run=run)
 
@@ -44,7 +60,12 @@ def run(args: argparse.Namespace) -> int:
     settings = http_settings_of(args)
     from gpuvet.app import build_server
 
-    server = build_server(*_evidence(args), is_remote=args.http)
+    server = build_server(
+        _evidence(args),
+        is_account=args.case is None,
+        choice=args.tools,
+        without=_NO_IDENTITY if args.http else {},
+    )
     if settings is None:
         server.run()
         return 0
@@ -54,18 +75,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _evidence(args: argparse.Namespace) -> "tuple[Source, Accessible | None]":
+def _evidence(args: argparse.Namespace) -> "Evidence":
+    allowed: tuple[str, ...] = tuple(args.allow_log_group or ())
     if args.case is not None:
         from gpuvet.tools.case_judge import CaseJudge
 
-        return CaseJudge(Path(args.case), question=args.question), None
+        return CaseJudge(Path(args.case), question=args.question, allowed_groups=allowed)
     from gpuvet.aws.live_account import LiveAccounts
     from gpuvet.commands.live import login_of, read_seconds
     from gpuvet.tools.live_source import LiveSource
 
-    live = LiveSource(
+    return LiveSource(
         LiveAccounts(login_of(args)),
         seconds=read_seconds(args.deadline, MCP_SECONDS),
         max_scan_gb=args.max_scan_gb,
+        allowed_groups=allowed,
     )
-    return live, live

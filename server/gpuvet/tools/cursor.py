@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from gpuvet.errors import UsageError
 
@@ -17,7 +18,7 @@ KEY_VARIABLE = "GPUVET_CURSOR_KEY"
 KEY_FILE_VARIABLE = "GPUVET_CURSOR_KEY_FILE"
 _LEAST_KEY, _MOST_KEY = 16, 4_096  # characters
 _TAG_BYTES = 16
-MOST_CHARACTERS = 2000
+MOST_CHARACTERS = 12_000
 
 _own_key = secrets.token_bytes(32)
 
@@ -41,14 +42,14 @@ def _shared_key() -> str:
     return key
 
 
-def seal(state: Mapping[str, str | int | None]) -> str:
-    """Return a cursor that carries a question and an offset."""
-    body = json.dumps(state, sort_keys=True, separators=(",", ":")).encode()
+def seal(state: Mapping[str, Any]) -> str:
+    """Return a cursor that carries a question, its clock and an offset."""
+    body = json.dumps(state, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
     tag = hmac.new(_key(), body, hashlib.sha256).digest()[:_TAG_BYTES]
     return base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
 
 
-def unseal(cursor: str) -> dict[str, str | int | None]:
+def unseal(cursor: str) -> dict[str, Any]:
     """Return what a cursor carries.
 
     Raises:
@@ -65,5 +66,5 @@ def unseal(cursor: str) -> dict[str, str | int | None]:
     expected = hmac.new(_key(), body, hashlib.sha256).digest()[:_TAG_BYTES]
     if not hmac.compare_digest(tag, expected):
         raise refused
-    state: dict[str, str | int | None] = json.loads(body)
+    state: dict[str, Any] = json.loads(body)
     return state
