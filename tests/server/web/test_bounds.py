@@ -287,7 +287,7 @@ def test_neither_load_nor_rude_clients_leave_anything_behind() -> None:
             list(clients.map(_be_rude, [running.port] * 200))
             list(clients.map(partial(_load, running.port), range(400)))
         assert until(lambda: held()[0] <= settled)
-        assert held()[1] <= 45  # the SDK's forty workers, and our own few
+        assert held()[1] <= 115  # AnyIO's 40 workers, those left alone, and a few of our own
         assert _resident_mib(process) <= memory + 40
         assert ask(running.port, LIST).status == 200
 

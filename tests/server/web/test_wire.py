@@ -270,7 +270,7 @@ def test_no_caller_chooses_an_identity(open_server: Command) -> None:
     asked = calling("incident_report", profile="somebody-else")
     answer = ask(open_server.port, asked).message()["result"]
     assert answer["isError"] is True
-    assert "profile" in answer["content"][0]["text"]
+    assert "identity" in answer["content"][0]["text"]
     regional = next(t for t in tools if t["name"] == "incident_report")
     assert "region" in regional["inputSchema"]["properties"]
 
