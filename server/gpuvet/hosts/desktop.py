@@ -4,10 +4,13 @@ Its kind is `uv`: nothing of others lies in it; uv installs the pinned versions 
 """
 
 import re
+import sys
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpuvet.assets import assets_root
+from gpuvet.hosts.archive import zip_bytes
 from gpuvet.hosts.icon import icon_png
 from gpuvet.hosts.plugin import as_json
 from gpuvet.hosts.words import AUTHOR, KEYWORDS, LICENSE, LONG, NAME, SUMMARY, TITLE, VERSION
@@ -128,8 +131,6 @@ def bundle_files(checkout: Path) -> dict[str, bytes]:
     Args:
         checkout: Holds pyproject.toml and constraints.txt.
     """
-    import tomllib
-
     project = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))
     constraints = read_constraints((checkout / "constraints.txt").read_text(encoding="utf-8"))
     package = Path(__file__).parents[1]
@@ -146,9 +147,19 @@ def bundle_files(checkout: Path) -> dict[str, bytes]:
     }
 
 
+def write_bundle(checkout: Path, target: Path) -> None:
+    """Write the bundle as one file; the same bytes every time."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(zip_bytes(bundle_files(checkout)))
+
+
 def _below(folder: Path, name: str, *, skip: tuple[str, ...] = ()) -> dict[str, bytes]:
     return {
         f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not set(path.relative_to(folder).parts) & set(skip)
     }
+
+
+if __name__ == "__main__":
+    write_bundle(Path.cwd(), Path(sys.argv[1]))

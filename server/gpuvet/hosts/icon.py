@@ -3,9 +3,9 @@
 import struct
 import zlib
 
-_SIZE = 256  # pixels a side; Claude Desktop takes PNG
+_SIZE = 512  # pixels a side: what Claude Desktop and the plugin directory ask for
 _CELLS = 4
-_GAP = 12
+_GAP = 24
 _GROUND, _SEEN = (24, 28, 36), (64, 150, 108)
 _FAULT, _HOLE = (214, 72, 60), (24, 28, 36)
 _COLOURS = {(2, 1): _FAULT, (1, 2): _HOLE, (1, 3): _HOLE}
@@ -34,7 +34,7 @@ def _pixel(x: int, y: int) -> tuple[int, int, int]:
     if not inside or across >= step - _GAP or down >= step - _GAP:
         return _GROUND
     colour = _COLOURS.get((row, column), _SEEN)
-    at_edge = min(across, down) < 3 or max(across, down) >= step - _GAP - 3
+    at_edge = min(across, down) < 6 or max(across, down) >= step - _GAP - 6
     return _EDGE if colour is _HOLE and at_edge else colour
 
 

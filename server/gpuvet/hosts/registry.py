@@ -4,7 +4,7 @@ The owner in its name is filled in by whoever publishes: none is invented here.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpuvet.hosts.words import NAME, SUMMARY, TITLE, VERSION
@@ -54,7 +54,7 @@ def entry_faults(value: object) -> tuple[str, ...]:
     return tuple(_faults(value)) if is_object(value) else ("it is no object",)
 
 
-def _faults(value: dict[str, Any]) -> Iterator[str]:
+def _faults(value: Mapping[str, Any]) -> Iterator[str]:
     for key, most in (("name", _MOST_NAME), ("description", _MOST_DESCRIPTION)):
         if not _is_text(value.get(key), most):
             yield f"{key} has not 1 to {most} characters"
@@ -76,7 +76,7 @@ def _faults(value: dict[str, Any]) -> Iterator[str]:
             yield f"packages[{number}] is no object"
 
 
-def _package_faults(package: dict[str, Any]) -> Iterator[str]:
+def _package_faults(package: Mapping[str, Any]) -> Iterator[str]:
     if package.get("registryType") not in _REGISTRIES:
         yield f"registryType is none of {', '.join(sorted(_REGISTRIES))}"
     if not _is_text(package.get("identifier"), _MOST_NAME):

@@ -4,15 +4,14 @@ The format of agent skills: a folder named like the skill, SKILL.md at its root,
 level below. What programs read (JSON Schemas) stays out; links to it become plain words.
 """
 
-import io
 import re
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from gpuvet.assets import SKILL_FILE, references, skill_text
 from gpuvet.errors import UsageError
+from gpuvet.hosts.archive import zip_bytes
 from gpuvet.hosts.words import NAME
 from gpuvet.model.untyped import is_object
 from gpuvet.parse.yaml_text import load_documents
@@ -23,7 +22,6 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 _NOT_PLAIN = re.compile(r"^[^#\n]*?:\s+(?:[&*!]|[\[{](?!.*[\"']))|^\s*<<\s*:", re.MULTILINE)
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time a zip can write: the same skill, the same bytes
 _MOST_LINES = 400  # ours
 _MOST_NAME, _MOST_DESCRIPTION, _MOST_TITLE, _MOST_SUMMARY = 64, 1024, 100, 200
 
@@ -100,14 +98,7 @@ def export(target: Path, author: str | None = None) -> Path:
 
 def zipped(author: str | None = None) -> bytes:
     """Return the skill as a zip with SKILL.md at its root; the same bytes every time."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in sorted(skill_files(author).items()):
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, text.encode())
-    return held.getvalue()
+    return zip_bytes({name: text.encode() for name, text in skill_files(author).items()})
 
 
 def skill_faults(folder: Path, *, published: bool = False) -> tuple[str, ...]:
