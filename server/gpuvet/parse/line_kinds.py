@@ -53,7 +53,8 @@ PATTERNS: Mapping[LineKind, str] = MappingProxyType(
         r"|Watchdog caught collective|last (enqueued|completed) NCCL work",
         LineKind.TRACEBACK: r"Traceback \(most recent call last\)|ChildFailedError"
         r"|SignalException|(RuntimeError|DistBackendError|OSError|MemoryError|TimeoutError): "
-        r".*(CUDA|NCCL|NVML|cuDNN|device|No space left|Input.output error|timed? ?out)|exitcode +: -?[0-9]+",
+        r".*(CUDA|NCCL|NVML|cuDNN|device|No space left|Input.output error|timed? ?out)"
+        r"|exitcode +: -?[0-9]+",
         LineKind.STORAGE: r"LustreError|Lustre: .*(Connection|lost|evict|timed out)|ENOSPC"
         r"|No space left on device|nfs: server .* not responding|Stale file handle|I.O error",
         LineKind.SLURM: r"slurmstepd: error|srun: error|slurmd: error|CANCELLED AT|NODE.?FAIL"
