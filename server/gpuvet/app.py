@@ -10,6 +10,9 @@ from mcp.server import MCPServer
 
 from gpuvet import __version__
 from gpuvet.tools import Choice, all_tools
+from gpuvet.tools.completions import add_completions
+from gpuvet.tools.prompts import all_prompts
+from gpuvet.tools.resources import add_resources
 
 if TYPE_CHECKING:
     from gpuvet.tools.request import Evidence
@@ -45,13 +48,19 @@ def build_server(
         without: Arguments of tools that this server does not take, each with the reason.
     """
     configure_logging()
-    return MCPServer(
+    server = MCPServer(
         name="gpuvet",
         title="gpuvet",
         version=__version__,
         instructions=INSTRUCTIONS,
         tools=all_tools(evidence, is_account=is_account, choice=choice, without=without),
+        subscriptions=False,  # the lists never change while a server runs
     )
+    for prompt in all_prompts():
+        server.add_prompt(prompt)
+    add_resources(server)
+    add_completions(server, evidence)
+    return server
 
 
 def configure_logging() -> None:

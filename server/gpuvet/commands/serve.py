@@ -1,4 +1,4 @@
-"""`gpuvet serve`: the MCP server over stdio."""
+"""`gpuvet serve`: the MCP server over stdio, or over HTTP."""
 
 import argparse
 from pathlib import Path
@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 from gpuvet.aws.budget import MCP_SECONDS, SCAN_GB
 from gpuvet.commands.common import Subparsers, add_case, add_login
+from gpuvet.commands.serve_http import add_http, http_settings_of
 
 if TYPE_CHECKING:
     from gpuvet.tools.request import Evidence
+
+_NO_IDENTITY = dict.fromkeys(
+    ("profile", "role"), "over HTTP no caller chooses an identity; it was given at start"
+)
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -16,10 +21,10 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "serve",
         help="run the MCP server",
-        description="Serves the tools over stdio. Neither network nor credentials are needed to "
-        "start; a case is read at the first call. Without --case the tools answer from a live "
-        "account: with the profiles, regions and roles given here (the first of each is the "
-        "default), or with what is in force.",
+        description="Serves the tools over stdio, or with --http over Streamable HTTP at /mcp. "
+        "Neither network nor credentials are needed to start; a case is read at the first call. "
+        "Without --case the tools answer from a live account: with the profiles, regions and "
+        "roles given here (the first of each is the default), or with what is in force.",
     )
     add_case(parser, required=False)
     add_login(parser)
@@ -46,14 +51,27 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="GROUP",
         help="a log group that read_log_lines may read beside those of the cluster; repeat it",
     )
+    add_http(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the client closes."""
+    """Serve until the client closes, or over HTTP until told to stop."""
+    settings = http_settings_of(args)
     from gpuvet.app import build_server
 
-    build_server(_evidence(args), is_account=args.case is None, choice=args.tools).run()
+    server = build_server(
+        _evidence(args),
+        is_account=args.case is None,
+        choice=args.tools,
+        without=_NO_IDENTITY if args.http else {},
+    )
+    if settings is None:
+        server.run()
+        return 0
+    from gpuvet.web.run import serve_http
+
+    serve_http(server, settings)
     return 0
 
 

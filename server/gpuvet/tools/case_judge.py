@@ -77,6 +77,15 @@ class CaseJudge:
         del where, progress
         raise UsageError("this server answers from a case, which has no credentials to check")
 
+    def node_names(self) -> tuple[str, ...]:
+        """Return the ids of the case's nodes, as its verdicts name them."""
+        from gpuvet.modes.verdict import verdict_report
+        from gpuvet.modes.window import Asked
+
+        case = self._read()
+        clock = case.meta.now or self._clock()
+        return tuple(verdict_report(case, Asked(), clock=clock).verdicts)
+
     def _read(self) -> "Case":
         from gpuvet.case import load_case
 
