@@ -11,6 +11,7 @@ from gpuvet.aws.login import Admitted, admitted
 from gpuvet.case import Case, load_case
 from gpuvet.case.live_case import live_case
 from gpuvet.commands.common import clock
+from gpuvet.commands.progress import on_terminal
 from gpuvet.errors import UsageError
 from gpuvet.model.target import read_target
 
@@ -44,6 +45,7 @@ def case_of(args: argparse.Namespace) -> Case:
         account=opened.who.account,
         question=args.question,
         max_scan_gb=args.max_scan_gb,
+        progress=on_terminal(),
     )
 
 

@@ -145,7 +145,6 @@ class LogSourceRow(Value):
     without_nodes: tuple[str, ...] = ()
     retention_days: int | None = None
     log_class: str | None = None
-    readable: bool = True  # read_log_lines answers from it
 
 
 class LogSourceList(Inspection):

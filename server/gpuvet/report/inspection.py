@@ -11,8 +11,6 @@ from gpuvet.report.words import cell, code, counted, span, utc, whole
 # Text that somebody else wrote stands in code spans.
 _FOREIGN = frozenset({"text", "description", "failure", "message", "example", "stream", "host"})
 _NO_NAMES = frozenset({"at"})
-# What a row says under another heading, or what the sources say already.
-_LEFT_OUT = frozenset({"schema_", "readable"})
 _COMMON = frozenset(Inspection.model_fields) | {"rows"}
 
 
@@ -63,14 +61,14 @@ def _row(row: Value) -> str:
     parts = [
         _member(name, getattr(row, name))
         for name in type(row).model_fields
-        if name not in _LEFT_OUT and getattr(row, name) not in (None, (), "")
+        if getattr(row, name) not in (None, (), "")
     ]
     first, *others = parts or [""]
     return " · ".join([first, *others])
 
 
 def _member(name: str, value: object) -> str:
-    words = code(str(value)) if name in _FOREIGN else cell(_words(value))
+    words = code(str(value)) if name in _FOREIGN else _words(value)
     return words if name in _NO_NAMES else f"{name.replace('_', ' ')} {words}"
 
 
@@ -83,7 +81,7 @@ def _words(value: object) -> str:
         return f"{value:g}"
     if is_array(value):
         return ", ".join(_words(one) for one in value)
-    return str(value)
+    return whole(str(value))
 
 
 def _tail(look: Inspection) -> Iterator[str]:
