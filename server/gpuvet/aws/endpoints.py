@@ -5,7 +5,6 @@ else, whatever a reply or an add-on's configuration says.
 """
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,8 +25,18 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})"
 # A cluster's own part is two labels (id and cell), of old clusters also one.
 _OWN_PART = rf"{_LABEL}(?:\.{_LABEL}){{0,1}}"
 
+_EVERY = {_USUAL, *_SUFFIXES.values()}
+_CLUSTER = re.compile(
+    rf"{_OWN_PART}\.(?P<region>[a-z0-9-]+)\.eks"
+    rf"\.(?P<suffix>{'|'.join(sorted(re.escape(one) for one, _ in _EVERY))})"
+)
+_DUAL_STACK = re.compile(
+    rf"{_OWN_PART}\.eks-cluster\.(?P<region>[a-z0-9-]+)"
+    rf"\.(?P<suffix>{'|'.join(sorted(re.escape(one) for _, one in _EVERY))})"
+)
 
-class WorkspaceAddress(NamedTuple):
+
+class Place(NamedTuple):
     """One workspace and its region."""
 
     region: str
@@ -45,7 +54,7 @@ def prometheus_host(region: str) -> str:
     return f"aps-workspaces.{region}.{dns_suffixes(region)[0]}"
 
 
-def workspace_of(endpoint: str) -> WorkspaceAddress | None:
+def workspace_of(endpoint: str) -> Place | None:
     """Return the workspace a `prometheusEndpoint` or a remote-write URL leads to.
 
     None where it is not `https://aps-workspaces.<region>.<suffix>/workspaces/<id>/…`, without
@@ -66,7 +75,7 @@ def workspace_of(endpoint: str) -> WorkspaceAddress | None:
         and pieces[:2] == ["", "workspaces"]
         and WORKSPACE.fullmatch(pieces[2]) is not None
     )
-    return WorkspaceAddress(region, pieces[2]) if is_ours else None
+    return Place(region, pieces[2]) if is_ours else None
 
 
 def cluster_host(endpoint: str, region: str) -> str | None:
@@ -80,21 +89,11 @@ def cluster_host(endpoint: str, region: str) -> str | None:
 
 def is_cluster_host(host: str) -> bool:
     """Say whether a host is one that EKS gives to a cluster's API, in any region."""
-    every = {_USUAL, *_SUFFIXES.values()}
-    forms = (
-        rf"{_OWN_PART}\.(?P<region>[a-z0-9-]+)\.eks\.(?P<suffix>{_either(p[0] for p in every)})",
-        rf"{_OWN_PART}\.eks-cluster\.(?P<region>[a-z0-9-]+)"
-        rf"\.(?P<suffix>{_either(p[1] for p in every)})",
-    )
-    for form in forms:
-        found = re.fullmatch(form, host)
+    for form in (_CLUSTER, _DUAL_STACK):
+        found = form.fullmatch(host)
         if found and REGION.fullmatch(found["region"]):
             return found["suffix"] in dns_suffixes(found["region"])
     return False
-
-
-def _either(values: Iterable[str]) -> str:
-    return "|".join(sorted(re.escape(one) for one in values))
 
 
 def _plain(url: str) -> tuple[str, str] | None:

@@ -124,11 +124,7 @@ _TIMES = ("firstTimestamp", "lastTimestamp", "eventTime")
 
 def _job(row: Json) -> dict[str, Any]:
     status = object_at(row, "status")
-    plain = {
-        name: value
-        for name, value in status.items()
-        if isinstance(value, int | bool) or isinstance(value, str)
-    }
+    plain = {name: value for name, value in status.items() if isinstance(value, int | bool | str)}
     return {
         "status": {
             **_some(plain, tuple(plain)[:_MOST_ITEMS]),

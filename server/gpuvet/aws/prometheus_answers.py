@@ -5,7 +5,7 @@ as our door keeps it and as the API itself prints it.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -49,8 +49,9 @@ def page_of(document: object, member: str) -> Mapping[str, Any] | None:
     """
     if not is_object(document) or document.get("status") != "success":
         return None
-    data, warnings = document.get("data"), document.get("warnings")
-    told = {"warnings": [clean(str(one)) for one in warnings[:10]]} if is_array(warnings) else {}
+    data = document.get("data")
+    warnings = [clean(str(one)) for one in _array(document.get("warnings"))[:10]]
+    told = {"warnings": warnings} if warnings else {}
     if member == "result":
         rows = data.get("result") if is_object(data) else None
         if not is_array(rows) or object_at(document, "data").get("resultType") not in _KINDS:
@@ -60,13 +61,26 @@ def page_of(document: object, member: str) -> Mapping[str, Any] | None:
 
 
 _KINDS = frozenset({"matrix", "vector"})
+# Remarks on a query, no loss: older servers print them among the warnings.
+_REMARK = "PromQL info:"
+
+
+def _array(value: object) -> Sequence[Any]:
+    return value if is_array(value) else ()
+
+
+def has_warnings(pages: Iterable[Mapping[str, Any]]) -> bool:
+    """Say whether the server warns that an answer is not whole."""
+    warnings = (str(one) for page in pages for one in _array(page.get("warnings")))
+    return any(not one.startswith(_REMARK) for one in warnings)
 
 
 def answer_of(pages: Iterable[Mapping[str, Any]]) -> Answer:
     """Return the samples of an answer; series without a finite value are left out."""
     found: list[Samples] = []
     left = MOST_SAMPLES
-    for page in pages:
+    kept = list(pages)
+    for page in kept:
         rows = objects_at(page if "result" in page else object_at(page, "data"), "result")
         for row in rows:
             points = dict(_points(row, left))
@@ -75,7 +89,7 @@ def answer_of(pages: Iterable[Mapping[str, Any]]) -> Answer:
                 return Answer(tuple(found), is_cut=True)
             if points:
                 found.append(Samples(_labels(row), tuple(sorted(points.items()))))
-    return Answer(tuple(found))
+    return Answer(tuple(found), is_cut=has_warnings(kept))
 
 
 def _points(row: Mapping[str, Any], most: int) -> Iterator[tuple[datetime, float]]:

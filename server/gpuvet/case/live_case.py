@@ -8,6 +8,7 @@ from gpuvet.aws.clusters import find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
 from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.case.case import Case
 from gpuvet.model.case import CaseForm, CaseMeta
@@ -60,4 +61,12 @@ def live_case(
     )
     logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
     named = tuple((instance, "the question") for instance in found.instances)
-    return Case(meta=meta, files=(), aws=aws, logs=logs, named=named, ledger=ledger)
+    return Case(
+        meta=meta,
+        files=(),
+        aws=aws,
+        logs=logs,
+        named=named,
+        doors=frozenset({PROMETHEUS, KUBERNETES}),
+        ledger=ledger,
+    )

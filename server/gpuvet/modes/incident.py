@@ -9,6 +9,7 @@ from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
 from gpuvet.calculators.capability import capability_rows
+from gpuvet.calculators.gauges import gauge_facts, gauge_outliers, gauge_timeline
 from gpuvet.calculators.guilty import suspect_name
 from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
 from gpuvet.calculators.ranking import Ranking, rank_branches
@@ -42,11 +43,12 @@ from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
 from gpuvet.modes.gather_capacity import gather_capacity
 from gpuvet.modes.gather_change import gather_change
+from gpuvet.modes.gather_gpu import activity_not_seen
 from gpuvet.modes.gather_network import gather_network
 from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
-from gpuvet.modes.starts import observed_starts, outlier_sentences
+from gpuvet.modes.starts import observed_starts, outlier_sentences, read_gpu
 from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
@@ -117,9 +119,12 @@ def _gather_branches(
     plane = read_control_plane(case, scope, evidence, gathered.services)
     capacity, capacity_times = gather_capacity(case, scope, plane)
     change, change_times = gather_change(case, scope, plane, evidence)
+    gpu = read_gpu(case, resolved.window, resolved.now, gathered.nodes)
+    hardware = assess_hardware(evidence, verdicts, failure, lost=lost_files(case))
+    told = gauge_facts(gathered.faults.numbers)
     return Branches(
         evidence=(
-            assess_hardware(evidence, verdicts, failure, lost=lost_files(case)),
+            hardware.model_copy(update={"facts": (*hardware.facts, *told)}),
             capacity,
             storage,
             network,
@@ -132,12 +137,14 @@ def _gather_branches(
             *network_times,
             *capacity_times,
             *change_times,
+            *gauge_timeline(gathered.faults.xids, gathered.faults.not_ready),
         ),
         cluster_state=tuple(_state_sentences(plane.state)),
         recovery=tuple(_recovery_sentences(plane.state)),
         guilty=tuple(_guilty(guilty)),
-        outliers=outlier_sentences(evidence),
+        outliers=(*outlier_sentences(evidence), *gauge_outliers(gathered.faults.numbers)),
         capabilities=_capabilities(case, scope, gathered),
+        not_seen=activity_not_seen(gpu, gathered.nodes, evidence.orchestrator),
     )
 
 

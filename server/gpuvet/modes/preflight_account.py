@@ -1,6 +1,6 @@
 """Readings as preflight checks see them; those of the account rather than of one cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -14,8 +14,10 @@ from gpuvet.calculators.storage_inputs import StorageInputs
 from gpuvet.case import Case
 from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import View
+from gpuvet.model.case import CaseNode
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.evidence import Envelope, Status, Window
+from gpuvet.modes.gather_prometheus import RECENT, arriving
 
 T = TypeVar("T")
 # Ours: AWS Health events that were touched this lately can concern a run.
@@ -76,6 +78,26 @@ def kubernetes_readings(case: Case, view: View) -> dict[str, Any]:
     if view.orchestrator is Orchestrator.EKS:
         found["nodegroups"] = as_reading(read_nodegroups(case.aws, name))
     return found
+
+
+def arriving_reading(
+    case: Case, nodes: Sequence[CaseNode], now: datetime
+) -> Reading[tuple[str, ...]]:
+    """Return the nodes whose GPU series arrive in a workspace now.
+
+    No value and a complete status: a workspace was looked into and has no node of ours.
+    """
+    what = "GPU series in Managed Prometheus"
+    found = arriving(case, Window(start=now - RECENT, end=now), nodes)
+    first = next(iter(found.not_seen), None)
+    if found.label is not None:
+        status = Status.OK if first is None else Status.PARTIAL
+        return Reading(what, status, found.label.nodes, "", "", found.evidence)
+    if first is not None:
+        return Reading(what, Status.UNVERIFIED, None, first.reason.value, first.closes_with)
+    if found.looked_into:
+        return Reading(what, Status.OK_EMPTY, None, "", "", found.evidence)
+    return Reading(what)
 
 
 def key_readings(case: Case, storage: StorageInputs) -> Iterable[Reading[Any]]:

@@ -189,6 +189,10 @@ class View:
     workspaces: Reading[tuple[Workspace, ...]] = field(
         default_factory=lambda: _no("Managed Prometheus workspaces")
     )
+    # Nodes whose GPU series arrive in a workspace; None: no workspace has any node of ours.
+    arriving: Reading[tuple[str, ...]] = field(
+        default_factory=lambda: _no("GPU series in Managed Prometheus")
+    )
     retention: Reading[tuple[GroupRetention, ...]] = field(
         default_factory=lambda: _no("retention of log groups")
     )
