@@ -11,6 +11,7 @@ from gpuvet.aws.narrowed import NarrowedAws
 from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
 from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.case.case import Case
+from gpuvet.case.cluster_objects import with_cluster_objects
 from gpuvet.model.case import CaseForm, CaseMeta
 from gpuvet.model.evidence import Status
 from gpuvet.model.target import Target
@@ -61,7 +62,7 @@ def live_case(
     )
     logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
     named = tuple((instance, "the question") for instance in found.instances)
-    return Case(
+    case = Case(
         meta=meta,
         files=(),
         aws=aws,
@@ -70,3 +71,4 @@ def live_case(
         doors=frozenset({PROMETHEUS, KUBERNETES}),
         ledger=ledger,
     )
+    return with_cluster_objects(case)

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gpuvet.aws.closing import closes_with, subject_of
-from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.aws.prometheus import (
     OBSERVABILITY,
     STEPS,
@@ -35,8 +34,9 @@ from gpuvet.aws.reads import PROMETHEUS
 from gpuvet.calculators.gauges import not_ready_spans, xid_changes
 from gpuvet.calculators.gpu_activity import as_percent
 from gpuvet.case import Case, node_names
+from gpuvet.case.eks_name import eks_name
 from gpuvet.model.case import Accelerator, CaseNode
-from gpuvet.model.cluster import NotSeen, Orchestrator
+from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Envelope, Reason, Window
 from gpuvet.model.metrics import TimeSeries
 from gpuvet.model.network import EfaPoint, EfaSeries
@@ -94,16 +94,6 @@ class Faults:
     nodes: tuple[str, ...] = ()
     workspace: str | None = None
     read_at: datetime | None = None
-
-
-def eks_name(case: Case) -> str | None:
-    """Return the name of the EKS cluster under a case, or None."""
-    if case.meta.orchestrator is Orchestrator.EKS:
-        return case.meta.cluster
-    if case.meta.cluster is None or case.meta.orchestrator is Orchestrator.HYPERPOD_SLURM:
-        return None
-    found = read_cluster(case.aws, case.meta.cluster).value
-    return found.eks.rpartition("/")[2] if found is not None and found.eks else None
 
 
 def locate(

@@ -8,10 +8,14 @@ from gpuvet.aws.alarms import read_alarms, read_schedules
 from gpuvet.aws.closing import closes_with, reason_of, subject_of
 from gpuvet.aws.eks import read_addons, read_nodegroups
 from gpuvet.aws.instances import read_health_events, read_instance_health
+from gpuvet.aws.kubernetes import read_objects
 from gpuvet.aws.quotas import INTERFACES, read_quota, read_quotas
+from gpuvet.aws.reads import KUBERNETES
 from gpuvet.aws.support_reads import read_key, read_retention, read_workspaces
+from gpuvet.calculators.kube_words import waiting_words
 from gpuvet.calculators.storage_inputs import StorageInputs
 from gpuvet.case import Case
+from gpuvet.case.kube_state import kube_view
 from gpuvet.checks.preflight.reading import Reading
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.case import CaseNode
@@ -74,7 +78,12 @@ def kubernetes_readings(case: Case, view: View) -> dict[str, Any]:
     if name is None:
         known = view.is_known and view.orchestrator is not Orchestrator.HYPERPOD_EKS
         return {"addons": absent("EKS add-ons")} if known else {}
-    found: dict[str, Any] = {"addons": as_reading(read_addons(case.aws, name))}
+    found: dict[str, Any] = {
+        "addons": as_reading(read_addons(case.aws, name)),
+        "waiting": waiting_words(kube_view(case.kube)),
+    }
+    if KUBERNETES in case.doors:
+        found["kube_nodes"] = as_reading(read_objects(case.aws, name, "ListNodes"))
     if view.orchestrator is Orchestrator.EKS:
         found["nodegroups"] = as_reading(read_nodegroups(case.aws, name))
     return found
