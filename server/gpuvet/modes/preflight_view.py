@@ -42,6 +42,7 @@ from gpuvet.modes.gather_storage import storage_inputs
 from gpuvet.modes.preflight_account import (
     absent,
     account_readings,
+    arriving_reading,
     as_reading,
     key_readings,
     kubernetes_readings,
@@ -121,6 +122,7 @@ def read_view(
     view = _with_network(case, view)
     view = replace(view, **account_readings(case, view, now), **kubernetes_readings(case, view))
     view = _with_storage(case, view, _scope(case, gathered, now))
+    view = replace(view, arriving=arriving_reading(case, gathered.nodes, now))
     return replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
 
 
