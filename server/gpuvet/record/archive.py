@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gpuvet.aws.recorded import canonical
 from gpuvet.errors import UsageError
 from gpuvet.model.evidence import EvidenceOf, evidence_id
+from gpuvet.model.untyped import is_object
 from gpuvet.record.codec import encoded
 from gpuvet.record.heading import HEADING, Heading
 from gpuvet.record.masking import cleaned_text
@@ -106,9 +107,7 @@ def _changed(reading: Reading, pseudonyms: Pseudonyms) -> Reading:
     return reading._replace(params=params, answer=answer.model_copy(update=update))
 
 
-def evidence_pairs(
-    evidence: Mapping[str, EvidenceOf], pseudonyms: Pseudonyms
-) -> dict[str, str]:
+def evidence_pairs(evidence: Mapping[str, EvidenceOf], pseudonyms: Pseudonyms) -> dict[str, str]:
     """Return the evidence ids of a question by those its replay gives."""
     pairs: dict[str, str] = {}
     for live, made in evidence.items():
@@ -131,7 +130,7 @@ def _params_of(params: str, pseudonyms: Pseudonyms) -> Iterator[str]:
         yield pseudonyms.text(params, Role.PATH)
         return
     changed = pseudonyms.value(value)
-    yield canonical(changed) if isinstance(changed, dict) else pseudonyms.text(params, Role.PATH)
+    yield canonical(changed) if is_object(changed) else pseudonyms.text(params, Role.PATH)
 
 
 def packed(recording: Recording) -> bytes:

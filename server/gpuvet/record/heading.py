@@ -31,3 +31,4 @@ class Heading(Value):
     given: tuple[tuple[str, Word], ...] = ()  # what the command was given besides
     ended: str = ANSWERED  # else why there may be less than was to be read
     readings: int = 0
+    incomplete: int = 0  # readings that are neither OK nor OK_EMPTY

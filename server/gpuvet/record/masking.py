@@ -14,8 +14,13 @@ from gpuvet.record.walk import Role, walked
 _DEEPEST = 60
 # Text that was packed for transport: a start-up script, a request, a page token.
 _PACKED = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{24,}={0,2}(?![A-Za-z0-9+/_=-])")
+# So many readable bytes in a row do not come about by chance.
+_READABLE = re.compile(rb"[\x20-\x7e\t\r\n]{12}")
+# A pointer to a record: account, group and stream in a packed form.
+_POINTER = "@ptr"
 _SHELL = re.compile(
-    r"(?P<before>(?:\bexport\s+|(?:^|\s)(?:-e|--env)[ =]|\bEnvironment=[\"']?)(?P<name>[A-Za-z_]\w*)=)"
+    r"(?P<before>(?:\bexport\s+|(?:^|\s)(?:-e|--env)[ =]|\bEnvironment=[\"']?)"
+    r"(?P<name>[A-Za-z_]\w*)=)"
     r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"';&|]+)"
 )
 
@@ -53,14 +58,15 @@ def _unless_text(match: re.Match[str]) -> str:
         data = base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
     except (binascii.Error, ValueError):
         return match[0]
-    is_text = all(32 <= byte < 127 or byte in b"\t\r\n" for byte in data)
-    return MASK if is_text else match[0]
+    return MASK if _READABLE.search(data) else match[0]
 
 
 def _without_secret_members(value: Any, depth: int) -> Any:  # noqa: ANN401 (a reply is what it is)
     if depth > _DEEPEST:
         return None
     if is_object(value):
+        if value.get("field") == _POINTER:
+            return {**value, "value": MASK}
         return {name: _member(name, inner, depth) for name, inner in value.items()}
     if is_array(value):
         return [_without_secret_members(one, depth + 1) for one in value]

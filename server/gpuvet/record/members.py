@@ -23,6 +23,10 @@ NAMES = frozenset(
         *("nodePools", "nodegroupName", "nodegroups", "principalId", "resourceIds", "roleName"),
         *("roleSessionName", "sourceIdentity", "stackName", "trainingJobName", "userName"),
         *("clientRequestToken", "clientToken"),
+        *("capacityProvider", "Endpoint", "Group", "HostedZoneId", "MessageGroupId"),
+        *("OrganizationalUnitDistinguishedName", "PrivateDnsHostname", "PublicDualStackDnsName"),
+        *("PublicIpv4DnsName", "PublicIpv6DnsName", "ReferenceId", "RemoteAdministrationEndpoint"),
+        *("prometheusEndpoint", "retentionPolicyName"),
         # logs in JSON, Kubernetes and Prometheus
         *("Hostname", "hostname", "hostName", "host", "_HOSTNAME", "node", "nodeName", "nodename"),
         *("node_name", "pod", "pod_name", "podName", "namespace", "namespace_name", "container"),

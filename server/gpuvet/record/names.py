@@ -6,7 +6,6 @@ on it is found wherever its words follow each other, whatever encoding it stands
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from gpuvet.record.ordered import DIGITS, Place, Word, fixed, letters, stand_ins
 from gpuvet.record.vocabulary import is_field_word, own_words
@@ -70,20 +69,43 @@ class Names:
             start = step.start(1)
             if start < done or step[1] not in self._by_word:
                 continue
-            name = self._name_at(text, start, is_name=is_name)
-            if name is not None:
-                parts += (text[done:start], self.becomes[name])
-                done = start + len(name)
+            found = self._name_at(text, start, is_name=is_name)
+            if found is not None:
+                name, end = found
+                parts += (text[done:start], _spelt(self.becomes[name], text[start:end]))
+                done = end
         return "".join((*parts, text[done:])) if parts else text
 
-    def _name_at(self, text: str, start: int, *, is_name: bool) -> str | None:
+    def _name_at(self, text: str, start: int, *, is_name: bool) -> tuple[str, int] | None:
         for name in self._by_word[_word_at(text, start)]:
-            end = start + len(name)
-            if not text.startswith(name, start) or text[end : end + 1].isalnum():
+            end = _end_of(name, text, start)
+            if end is None or text[end : end + 1].isalnum():
                 continue
             if is_name or name not in self._plain or _is_set_off(text, start, end):
-                return name
+                return name, end
         return None
+
+
+def _end_of(name: str, text: str, start: int) -> int | None:
+    """Return where a name ends in a text; Markdown and JSON put a backslash before some signs."""
+    if text.startswith(name, start):
+        return start + len(name)
+    at = start
+    for character in name:
+        if text[at : at + 1] == "\\" and not character.isalnum():
+            at += 1
+        if text[at : at + 1] != character:
+            return None
+        at += 1
+    return at
+
+
+def _spelt(stand_in: str, found: str) -> str:
+    """Return a stand-in with the backslashes that its name had."""
+    if len(stand_in) == len(found):
+        return stand_in
+    signs = iter(stand_in)
+    return "".join(c if c == "\\" else next(signs) for c in found)
 
 
 def _word_at(text: str, start: int) -> str:
@@ -96,8 +118,9 @@ def _is_set_off(text: str, start: int, end: int) -> bool:
     return before == "/" or (before != "" and before in _QUOTES and before == after)
 
 
-class _Avoided(NamedTuple):
-    words: frozenset[str]
+class _Avoided:
+    def __init__(self, words: frozenset[str]) -> None:
+        self.words = words
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and len(word) >= _SHORTEST and word.lower() in self.words

@@ -57,7 +57,9 @@ def letters(character: str) -> str:
     return "".join(one for one in near if one.isalpha() and one.islower() == character.islower())
 
 
-def stand_ins(words: Mapping[str, Word], key: bytes, *, avoid: Container[str] = ()) -> dict[str, str]:
+def stand_ins(
+    words: Mapping[str, Word], key: bytes, *, avoid: Container[str] = ()
+) -> dict[str, str]:
     """Return the stand-in of every word.
 
     As far as the order leaves a choice no stand-in is one of the words, nor one to avoid.
@@ -72,7 +74,7 @@ def stand_ins(words: Mapping[str, Word], key: bytes, *, avoid: Container[str] = 
     for attempt in range(_ATTEMPTS):
         drawn = dict(_drawn(words, key + attempt.to_bytes(2, "big")))
         unlucky = sum(
-            word != stand_in and (stand_in in words or stand_in in avoid)
+            (word != stand_in and (stand_in in words or stand_in in avoid))
             or (word == stand_in and any(len(place.choices) > 1 for place in words[word]))
             for word, stand_in in drawn.items()
         )

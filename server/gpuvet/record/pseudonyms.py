@@ -36,8 +36,7 @@ class _Direction:
     def replaced(self, text: str, *, is_name: bool) -> str:
         if CUT in text:
             return CUT.join(
-                self._of_cut(part, is_name=is_name, is_cut=is_cut)
-                for part, is_cut in _parts(text)
+                self._of_cut(part, is_name=is_name, is_cut=is_cut) for part, is_cut in _parts(text)
             )
         return self._of_whole(text, is_name=is_name)
 

@@ -1,7 +1,7 @@
 """What of a recording names somebody or something: collected before anything is replaced. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpuvet.record.kinds import Kind, Seen, is_proven, seen_in
@@ -23,7 +23,7 @@ _REGISTRY = re.compile(
 )
 _S3 = re.compile(r"s3[an]?://(?P<path>[^\s\"'<>|,;)\]}]+)")
 _EMAIL = re.compile(
-    r"(?<![\w.+-])(?P<local>[\w.+-]{1,64})@(?P<host>(?:[\w-]+\.)+[A-Za-z]{2,24})(?![\w-])"
+    r"(?<![\w.+-])(?P<user>[\w.+-]{1,64})@(?P<host>(?:[\w-]+\.)+[A-Za-z]{2,24})(?![\w-])"
 )
 _HOST = re.compile(
     r"(?<![\w.@/-])(?P<host>(?:[A-Za-z0-9_](?:[\w-]*[A-Za-z0-9])?\.)+"
@@ -32,14 +32,15 @@ _HOST = re.compile(
 )
 _URL = re.compile(r"(?i)\b[a-z][a-z0-9+.-]{1,15}://(?:[^\s/@]*@)?(?P<host>[\w.-]+)")
 _HOME = re.compile(r"(?:/home|/Users|/fsx/home|/fsx/users)/(?P<user>[\w.-]{2,64})")
-_SERIAL = re.compile(r"(?i)serial(?:[ _-]?(?:number|no))?[\"'\\]{0,3}\s*[:=]\s*[\"'\\]{0,3}(\d{8,20})\b")
+_SERIAL = re.compile(
+    r"(?i)serial(?:[ _-]?(?:number|no))?[\"'\\]{0,3}\s*[:=]\s*[\"'\\]{0,3}(\d{8,20})\b"
+)
 _HEADER = re.compile(
     r"(?:<\d{1,3}>\d?\s*)?(?:[A-Z][a-z]{2}\s{1,2}\d{1,2} \d\d:\d\d:\d\d"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d:.,+Z-]*)\s(?P<host>[A-Za-z][\w.-]{2,63})"
     r"\s[\w./()-]+(?:\[\d+\])?:?\s"
 )
 _ACCOUNT_DIGITS = 12
-_TAG = re.compile(r"[A-Za-z][\w.-]*")
 
 
 @dataclass
@@ -65,9 +66,7 @@ class Sightings:
         self._learn_structures(text)
         if role is Role.NAME:
             self._learn_name(text)
-        elif role is Role.PATH:
-            self._learn_path(text)
-        elif role is Role.KEY and not own_words().issuperset(w.lower() for w in words_of(text)):
+        elif role is Role.PATH or (role is Role.KEY and not _is_own(text)):
             self._learn_path(text)
 
     def learn_account(self, account: str | None) -> None:
@@ -85,28 +84,26 @@ class Sightings:
                 self._learn_arn(arn)
         if ".dkr.ecr" in text:
             for image in _REGISTRY.finditer(text):
-                self.learn_account(image["account"])
-                self._learn_path(image["name"])
-                self._learn_tag(image["tag"])
-        if "://" in text:
-            for bucket in _S3.finditer(text):
-                self._learn_path(bucket["path"])
-            for url in _URL.finditer(text):
-                if "." in url["host"]:
-                    self._learn_host(url["host"])
-        if "@" in text:
-            for mail in _EMAIL.finditer(text):
-                self._learn_name(mail["local"])
-                self._learn_host(mail["host"])
-        for host in _HOST.finditer(text):
-            self._learn_host(host["host"])
-        for home in _HOME.finditer(text):
-            self._learn_name(home["user"])
+                self._learn_image(image)
+        for bucket in _S3.finditer(text) if "://" in text else ():
+            self._learn_path(bucket["path"])
+        for pattern in (_URL, _EMAIL, _HOST):
+            for found in pattern.finditer(text):
+                self._learn_host(found["host"])
+        for pattern in (_EMAIL, _HOME):
+            for found in pattern.finditer(text):
+                self._learn_name(found["user"])
         for serial in _SERIAL.finditer(text):
             self._add(Kind.NUMBER, serial[1])
         header = _HEADER.match(text)
-        if header is not None and not is_field_word(header["host"]):
+        if header is not None:
             self._learn_host(header["host"])
+
+    def _learn_image(self, image: re.Match[str]) -> None:
+        self.learn_account(image["account"])
+        self._learn_path(image["name"])
+        if image["tag"]:
+            self._learn_name(image["tag"])
 
     def _learn_arn(self, arn: re.Match[str]) -> None:
         self.learn_account(arn["account"])
@@ -131,13 +128,9 @@ class Sightings:
         if arn["service"] in {"logs", "s3", "iam", "sts"}:
             self._learn_path(path)
 
-    def _learn_tag(self, tag: str | None) -> None:
-        if tag and _TAG.fullmatch(tag) and not is_generic(tag):
-            self._learn_name(tag)
-
     def _learn_host(self, host: str) -> None:
         own = host[: public_end(host)].strip(".")
-        if own:
+        if own and not is_field_word(own):
             self._learn_name(own)
             self._learn_name(own.partition(".")[0])
 
@@ -158,6 +151,11 @@ class Sightings:
         for part in _outside(text):
             steps = [at for at, c in enumerate(part) if c in "/:" and at]
             self.paths.update(part[:at] for at in (*steps, len(part)))
+
+
+def _is_own(text: str) -> bool:
+    """Say whether all words of a key are our own: one that we may look for."""
+    return own_words().issuperset(word.lower() for word in words_of(text))
 
 
 def _is_account(seen: Seen, text: str, role: Role) -> bool:
@@ -183,9 +181,3 @@ def _worded(text: str) -> Iterator[str]:
     for part in re.split(r"[\x00-\x1f\x7f\"\\]+", text):
         if any(c.isalpha() for c in part):
             yield part
-
-
-def pairs_of(values: Mapping[Kind, set[str]]) -> Iterator[tuple[Kind, list[str]]]:
-    """Yield each kind with its values, sorted."""
-    for kind in sorted(values):
-        yield kind, sorted(values[kind])

@@ -12,8 +12,9 @@ _WORDS = """
 kernel kern messages message syslog system dmesg journal journald kmsg gpu log logs var tmp host
 secure cloud init cfn chef client supervisord clustermgtd computemgtd clusterstatusmgtd slurm
 slurmd slurmctld slurmdbd resume suspend compute console output bootstrap error msg dcv sssd pam
-ssh key generator LifecycleConfig DeepHealthCheckResults ClusterMetrics SagemakerHealthMonitoringAgent
-kube apiserver controller manager scheduler audit authenticator application dataplane performance
+ssh key generator LifecycleConfig DeepHealthCheckResults ClusterMetrics
+SagemakerHealthMonitoringAgent kube apiserver controller manager scheduler audit authenticator
+application dataplane performance
 containers container containerinsights rank stdout stderr aws eks ec2 fsx efa s3 sns sqs lambda
 sagemaker Clusters cluster clusters parallelcluster training jobs job TrainingJobs vendedlogs
 prometheus amazon AmazonCloudWatch cloudwatch agent hyperpod nvidia dcgm nccl xid sxid nvlink
@@ -51,12 +52,14 @@ _PUBLIC_DOMAIN = re.compile(
       (?:^|\.)(?:
         (?:(?:[a-z]{2}(?:-[a-z]+)+-\d[a-z]?|s3|eks|ec2|fsx|gr\d+|sk\d|yl4|elb|dkr|ecr|compute(?:-\d)?
           |vpce|logs|sagemaker|aps-workspaces|aps|monitoring|sts|iam|health|events|execute-api
-          |oidc|api|dualstack)\.)*amazonaws\.com(?:\.cn)? | (?:[a-z0-9-]+\.)?amazon\.com | api\.aws | on\.aws
+          |oidc|api|dualstack)\.)*amazonaws\.com(?:\.cn)?
+      | (?:[a-z0-9-]+\.)?amazon\.com | api\.aws | on\.aws
       | (?:[a-z]{2}(?:-[a-z]+)+-\d\.)?compute\.internal | ec2\.internal | k8s\.aws
       | (?:[\w-]+\.)*kubernetes\.io | (?:[\w-]+\.)*k8s\.io | svc\.cluster\.local | cluster\.local
       | nvidia\.com | kubeflow\.org | karpenter\.sh | eksctl\.io | pytorch\.org | github\.com
       | docker\.io | gcr\.io | quay\.io | ghcr\.io | public\.ecr\.aws | huggingface\.co
-      | python\.org | pypi\.org | ubuntu\.com | kernel\.org | schedmd\.com | w3\.org | opentelemetry\.io
+      | python\.org | pypi\.org | ubuntu\.com | kernel\.org | schedmd\.com | w3\.org
+      | opentelemetry\.io
       )$
     """
 )
