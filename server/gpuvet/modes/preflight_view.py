@@ -16,9 +16,9 @@ from gpuvet.aws.network import (
 )
 from gpuvet.aws.support_reads import read_place
 from gpuvet.calculators.capacity_evidence import CapacityEvidence
-from gpuvet.calculators.poisson import History
 from gpuvet.calculators.run_capacity import extension_hours
 from gpuvet.calculators.storage_inputs import StorageInputs, of_the_job, seen_systems
+from gpuvet.calculators.verdict import view_nodes
 from gpuvet.case import Case
 from gpuvet.checks.preflight.holdings import holdings
 from gpuvet.checks.preflight.p01_capacity_end import LEAST_MARGIN
@@ -29,7 +29,6 @@ from gpuvet.checks.preflight.view import JobFile, Run, RunNode, View
 from gpuvet.model.capacity import Reservation, Subnet
 from gpuvet.model.case import CaseNode
 from gpuvet.model.cause import Failure, Symptom
-from gpuvet.model.changes import EventMeaning
 from gpuvet.model.cluster import NodeEvidence, Orchestrator
 from gpuvet.model.cluster_state import HyperPodCluster
 from gpuvet.model.evidence import Reason, Window
@@ -37,6 +36,7 @@ from gpuvet.model.readiness import Offering
 from gpuvet.model.verdict import NodeVerdict
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import Gathered
+from gpuvet.modes.fault_history import read_history
 from gpuvet.modes.gather_network import read_routes, transport_lines
 from gpuvet.modes.gather_storage import storage_inputs
 from gpuvet.modes.preflight_account import (
@@ -116,12 +116,12 @@ def read_view(
         services=services.records,
         services_read=as_reading(services.services),
         manager_alive=_manager_alive(case, orchestrator, now),
-        history=_history(view),
     )
     view = _with_network(case, view)
     view = replace(view, **account_readings(case, view, now), **kubernetes_readings(case, view))
     view = _with_storage(case, view, _scope(case, gathered, now))
-    return replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
+    view = replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
+    return replace(view, history=read_history(case, view, view_nodes(gathered.evidence)))
 
 
 def _with_storage(case: Case, view: View, scope: Scope) -> View:
@@ -262,24 +262,6 @@ def _places(
         return
     for node in nodes[:_MOST_PLACES]:
         yield as_reading(read_place(case.aws, case.meta.cluster, node.node))
-
-
-def _history(view: View) -> History | None:
-    """Return replacements and reboots of the last weeks against the nodes' own hours."""
-    if not view.is_hyperpod or not view.events.is_complete:
-        return None
-    telling = {EventMeaning.REPLACEMENT, EventMeaning.REBOOT}
-    faults = {
-        (event.meaning, event.instance or event.operation or event.id)
-        for event in rows(view.events)
-        if event.meaning in telling
-    }
-    spans = (
-        min(view.now - node.launched_at, _EVENTS)
-        for node in view.nodes
-        if node.launched_at is not None and node.launched_at < view.now
-    )
-    return History(len(faults), round(sum(spans, timedelta(0)) / timedelta(hours=1), 1))
 
 
 def _manager_alive(case: Case, orchestrator: Orchestrator, now: datetime) -> bool | None:

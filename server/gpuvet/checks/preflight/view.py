@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from gpuvet.calculators.poisson import History
+from gpuvet.calculators.fault_history import FaultHistory
 from gpuvet.calculators.storage_inputs import Seen, StorageInputs
 from gpuvet.catalog.instance_types import InstanceType, instance_type
 from gpuvet.checks.preflight.reading import Reading
@@ -195,7 +195,7 @@ class View:
     keys: tuple[Reading[KeyState], ...] = ()
     job: JobFile | None = None
     scripts: tuple[tuple[str, str], ...] = ()  # file and text of batch scripts
-    history: History | None = None
+    history: FaultHistory | None = None
 
     @property
     def is_hyperpod(self) -> bool:
