@@ -174,6 +174,13 @@ class Permission(Value):
     prefix_lists: tuple[str, ...] = ()
 
 
+class PrefixList(Value):
+    """The ranges that a managed prefix list stands for."""
+
+    list_id: str
+    cidrs: tuple[str, ...] = ()
+
+
 class SecurityGroup(Value):
     """One group as read; None is a direction that the reply does not carry."""
 

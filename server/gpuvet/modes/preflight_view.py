@@ -11,12 +11,14 @@ from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.aws.network import (
     read_efa_limits,
     read_instances,
+    read_prefix_lists,
     read_region_interfaces,
     read_security_groups,
 )
 from gpuvet.aws.support_reads import read_place
 from gpuvet.calculators.capacity_evidence import CapacityEvidence
 from gpuvet.calculators.run_capacity import extension_hours
+from gpuvet.calculators.security_groups import prefix_lists_of
 from gpuvet.calculators.storage_inputs import StorageInputs, of_the_job, seen_systems
 from gpuvet.calculators.verdict import view_nodes
 from gpuvet.case import Case
@@ -45,6 +47,7 @@ from gpuvet.modes.preflight_account import (
     as_reading,
     key_readings,
     kubernetes_readings,
+    quota_readings,
 )
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import read_service_log
@@ -120,7 +123,12 @@ def read_view(
     view = _with_network(case, view)
     view = replace(view, **account_readings(case, view, now), **kubernetes_readings(case, view))
     view = _with_storage(case, view, _scope(case, gathered, now))
-    view = replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
+    view = replace(
+        view,
+        keys=tuple(key_readings(case, view)),
+        places=tuple(_places(case, orchestrator, view.nodes)),
+        **quota_readings(case, view, now),
+    )
     return replace(view, history=read_history(case, view, view_nodes(gathered.evidence)))
 
 
@@ -133,7 +141,6 @@ def _with_storage(case: Case, view: View, scope: Scope) -> View:
         storage=storage,
         systems=of_the_job(seen_systems(storage)),
         subnets=_with_subnets_of(case, view.subnets, storage),
-        keys=tuple(key_readings(case, storage)),
         nccl=nccl,
         nccl_unread=tuple(one.what for one in unread),
     )
@@ -297,6 +304,9 @@ def _with_network(case: Case, view: View) -> View:
     subnets = sorted({*own} or {*view.subnets_of(None)})
     if names:
         view = replace(view, groups=as_reading(read_security_groups(door, names)))
+    lists = prefix_lists_of(rows(view.groups))
+    if lists:
+        view = replace(view, prefix_lists=as_reading(read_prefix_lists(door, lists)))
     return replace(view, routes=as_reading(read_routes(case, subnets))) if subnets else view
 
 

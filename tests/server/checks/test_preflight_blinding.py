@@ -112,6 +112,17 @@ def _lists(view: View) -> Iterator[tuple[str, View]]:
     for place, key_read in enumerate(view.keys):
         keys = (*view.keys[:place], refused(key_read), *view.keys[place + 1 :])
         yield f"key {place} refused", replace(view, keys=keys)
+    for code, sight in (("EBS", view.ebs_quota), *view.vcpu_quotas.items()):
+        for part in ("quota", "usage"):
+            one: Reading[Any] = getattr(sight, part)
+            changes: dict[str, Any] = {part: refused(one)}
+            blind = replace(sight, **changes)
+            less = (
+                replace(view, ebs_quota=blind)
+                if code == "EBS"
+                else replace(view, vcpu_quotas={**view.vcpu_quotas, code: blind})
+            )
+            yield f"{part} of {code} refused", less
     for key, offer in view.offerings.items():
         yield (
             f"offers {key} refused",
