@@ -1,6 +1,8 @@
 """One run for every outcome of every preflight check, each way of not knowing among them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from preflight_world import (
@@ -63,7 +65,15 @@ from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.coverage import CoverageStatus, Shipper
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
-from gpuvet.model.network import PrefixList, Route, SecurityGroup, Transport
+from gpuvet.model.network import (
+    NcclKind,
+    NcclLine,
+    NcclLog,
+    PrefixList,
+    Route,
+    SecurityGroup,
+    Transport,
+)
 from gpuvet.model.readiness import (
     Addon,
     GroupRetention,
@@ -72,6 +82,7 @@ from gpuvet.model.readiness import (
     Offering,
     Quota,
 )
+from gpuvet.model.software import Component, SoftwareVersion
 from gpuvet.model.storage import AdministrativeAction, WeeklyTime
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.spec import check_text, job_of
@@ -197,7 +208,15 @@ def counting(sight: QuotaSight | None, **changes: Any) -> View:  # noqa: ANN401 
     )
 
 
-def b200(driver: str | None, kernel: str | None = "6.8.0-1021-aws") -> View:
+B200_SOFTWARE = {Component.CUDA: "12.8", Component.EFA_INSTALLER: "1.41.0"}
+
+
+def b200(
+    driver: str | None,
+    kernel: str | None = "6.8.0-1021-aws",
+    told: Mapping[Component, str] = MappingProxyType({}),
+) -> View:
+    """Return P6-B200 nodes whose logs show a driver, a kernel and other versions."""
     own = tuple(
         node(
             name,
@@ -207,7 +226,30 @@ def b200(driver: str | None, kernel: str | None = "6.8.0-1021-aws") -> View:
         )
         for name in NODES
     )
-    return ec2(nodes=own)
+    versions = tuple(
+        SoftwareVersion(
+            node="" if component is Component.CUDA else name,
+            stream="s",
+            line=1,
+            raw="x",
+            component=component,
+            version=version,
+        )
+        for name in NODES
+        for component, version in told.items()
+    )
+    plugin = tuple(
+        NcclLine(
+            node=name,
+            stream="s",
+            line=9,
+            raw="NET/OFI Initializing aws-ofi-nccl 1.15.0",
+            kind=NcclKind.PLUGIN,
+        )
+        for name in NODES
+    )
+    lines = (*nccl().lines, *plugin)
+    return ec2(nodes=own, versions=versions, nccl=NcclLog(lines=lines))
 
 
 def capacity() -> tuple[Example, ...]:
@@ -768,6 +810,43 @@ def surroundings() -> tuple[Example, ...]:
         Example("P11", NA, "no minimum for the family", ec2()),
         Example("P11", NA, "HyperPod ships no kernel log", hyperpod()),
         Example("P11", UNVERIFIED, "CUDA cannot be read", b200("570.86.15")),
+        Example("P11", PASS, "every component told", b200("570.86.15", told=B200_SOFTWARE)),
+        Example(
+            "P11",
+            FAIL,
+            "the job was built with an older CUDA",
+            b200("570.86.15", told={**B200_SOFTWARE, Component.CUDA: "12.6"}),
+        ),
+        Example(
+            "P11",
+            FAIL,
+            "the driver runs no CUDA that is new enough",
+            b200("570.86.15", told={Component.CUDA_DRIVER: "12.4"}),
+        ),
+        Example(
+            "P11",
+            UNVERIFIED,
+            "what the driver could run is not what the job was built with",
+            b200(
+                "570.86.15",
+                told={
+                    Component.CUDA_DRIVER: "13.0",
+                    Component.EFA_INSTALLER: B200_SOFTWARE[Component.EFA_INSTALLER],
+                },
+            ),
+        ),
+        Example(
+            "P11",
+            FAIL,
+            "an EFA installer too old",
+            b200("570.86.15", told={**B200_SOFTWARE, Component.EFA_INSTALLER: "1.38.0"}),
+        ),
+        Example(
+            "P11",
+            UNVERIFIED,
+            "the EFA installer cannot be read",
+            b200("570.86.15", told={Component.CUDA: "12.8"}),
+        ),
         Example("P11", UNVERIFIED, "the driver cannot be read", b200(None)),
         Example("P11", UNVERIFIED, "one node does not show its driver", ec2(nodes=one_silent)),
         Example("P11", UNVERIFIED, "no node", hyperpod(nodes=())),

@@ -35,6 +35,7 @@ from gpuvet.model.cluster import NodeEvidence, Orchestrator
 from gpuvet.model.cluster_state import HyperPodCluster
 from gpuvet.model.evidence import Reason, Window
 from gpuvet.model.readiness import Offering
+from gpuvet.model.software import SoftwareVersion
 from gpuvet.model.verdict import NodeVerdict
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import Gathered
@@ -51,6 +52,8 @@ from gpuvet.modes.preflight_account import (
 )
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import read_service_log
+from gpuvet.parse.kernel_log import RawLine
+from gpuvet.parse.nccl_log import parse_nccl
 
 # preflight P1: HyperPod says where a node came from when it comes up, maybe weeks ago.
 _EVENTS = timedelta(days=30)
@@ -142,8 +145,17 @@ def _with_storage(case: Case, view: View, scope: Scope) -> View:
         systems=of_the_job(seen_systems(storage)),
         subnets=_with_subnets_of(case, view.subnets, storage),
         nccl=nccl,
+        versions=(*nccl.versions, *_versions_told(case, scope.now)),
         nccl_unread=tuple(one.what for one in unread),
     )
+
+
+def _versions_told(case: Case, now: datetime) -> Iterable[SoftwareVersion]:
+    """Yield the versions that commands run on nodes and service logs of a case name."""
+    for text in (*case.transcripts, *case.service_logs):
+        lines = (RawLine(line, place) for place, line in enumerate(text.text.splitlines(), 1))
+        found = parse_nccl(lines, node=text.node or "", stream=text.file, reference_time=now)
+        yield from found.versions
 
 
 def _scope(case: Case, gathered: Gathered, now: datetime) -> Scope:

@@ -71,7 +71,10 @@ def blinded(view: View) -> Iterator[tuple[str, View]]:
             yield f"{field.name} emptied", _with(view, field.name, emptied(one))
     yield from _lists(view)
     yield from _storage(view)
-    yield "NCCL lines lost", replace(view, nccl=NcclLog(), nccl_unread=("NCCL lines",))
+    yield (
+        "NCCL lines lost",
+        replace(view, nccl=NcclLog(), versions=(), nccl_unread=("NCCL lines",)),
+    )
     yield (
         "service logs lost",
         replace(view, services=(), services_read=refused(view.services_read), manager_alive=None),

@@ -84,7 +84,8 @@ P15 = PreflightCheck(
     "outbound rules are no wider than they must be",
     "DescribeSecurityGroups, GetManagedPrefixListEntries, DescribeCluster",
     "RISK: all traffic out to 0.0.0.0/0 or ::/0, by a prefix list or in parts too, beside or "
-    "without a self-reference (advice conflicts: both are told). NOT_APPLICABLE outside HyperPod and without EFA",
+    "without a self-reference (advice conflicts: both are told). NOT_APPLICABLE outside HyperPod "
+    "and without EFA",
     "SageMaker HyperPod user guide",
     egress,
 )

@@ -50,6 +50,7 @@ from gpuvet.model.readiness import (
     Schedule,
     Workspace,
 )
+from gpuvet.model.software import SoftwareVersion
 from gpuvet.model.verdict import NodeVerdict
 
 
@@ -187,6 +188,7 @@ class View:
     schedules: Reading[tuple[Schedule, ...]] = field(default_factory=lambda: _no("schedules"))
     nccl: NcclLog = field(default_factory=NcclLog)
     nccl_unread: tuple[str, ...] = ()  # lines that were not read, in words
+    versions: tuple[SoftwareVersion, ...] = ()  # of what runs on nodes and in the job
     services: tuple[ServiceRecord, ...] = ()
     services_read: Reading[Any] = field(
         default_factory=lambda: _no("logs of the cluster's services")
