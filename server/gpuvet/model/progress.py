@@ -6,7 +6,6 @@ Pure: whoever shows it brings the clock and the screen.
 from threading import Lock
 from typing import NamedTuple, Protocol
 
-
 _ONE = {"calls": "call", "queries": "query"}
 
 

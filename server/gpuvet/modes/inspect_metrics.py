@@ -15,7 +15,7 @@ from gpuvet.model.inspection import GroupedRow, SeriesList, SeriesRow
 from gpuvet.model.metrics import MetricName, TimeSeries
 from gpuvet.model.report import NotSeenRow
 from gpuvet.modes.evidence import orchestrator_of
-from gpuvet.modes.inspection import Look, State, counts_of, state_of, told
+from gpuvet.modes.inspection import Look, State, counts_of, state_of, told, whole_of
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, some
 
@@ -76,7 +76,7 @@ def _list(
 ) -> SeriesList:
     answers = look.answers()
     stands_in = rows and not any(one.status.is_complete for one in listed)
-    state = State(Status.OK) if stands_in else state_of(len(rows), answers)
+    state = State(Status.OK) if stands_in else state_of(len(rows), whole_of(answers))
     common = look.common(
         len(rows), answers, State(Status.PARTIAL, Reason.ROW_CAP) if cut else state
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpuvet.tools.arguments import Where
     from gpuvet.tools.request import AccountDoor, Opened
 
+
 def _present() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 (an edge: only cases without a clock ask)
 
