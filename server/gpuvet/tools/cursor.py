@@ -8,12 +8,15 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gpuvet.errors import UsageError
 
-# Several stateless processes share a key through this variable; alone, a process makes its own.
+# Several stateless processes share a key through one of these; alone, a process makes its own.
 KEY_VARIABLE = "GPUVET_CURSOR_KEY"
+KEY_FILE_VARIABLE = "GPUVET_CURSOR_KEY_FILE"
+_LEAST_KEY, _MOST_KEY = 16, 4_096  # characters
 _TAG_BYTES = 16
 MOST_CHARACTERS = 12_000
 
@@ -21,8 +24,22 @@ _own_key = secrets.token_bytes(32)
 
 
 def _key() -> bytes:
-    shared = os.environ.get(KEY_VARIABLE)
+    shared = _shared_key()
     return hashlib.sha256(shared.encode()).digest() if shared else _own_key
+
+
+def _shared_key() -> str:
+    path = os.environ.get(KEY_FILE_VARIABLE)
+    if not path:
+        return os.environ.get(KEY_VARIABLE, "")
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            key = file.read(_MOST_KEY).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{KEY_FILE_VARIABLE} names a file that cannot be read") from error
+    if len(key) < _LEAST_KEY:
+        raise UsageError(f"{KEY_FILE_VARIABLE} names a file with less than {_LEAST_KEY} characters")
+    return key
 
 
 def seal(state: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ ready in `definitions.json`, and a tool's module is loaded by its first call.
 import importlib
 import inspect
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 PACKAGE = "gpuvet.tools"
 DEFINITIONS = "definitions.json"
+_MANY_THREADS = 64  # ours; AnyIO runs at most 40 calls that are waited for at once
 
 
 class Loaded(NamedTuple):
@@ -105,7 +107,10 @@ class LazyTool(Tool):
         del convert_result  # an answer of ours is converted already
         answer: partial[CallToolResult] = partial(self.fn, arguments, _progress_of(context))
         try:
-            return await anyio.to_thread.run_sync(answer, abandon_on_cancel=True)
+            # Left alone, a call that nobody waits for any more ends by itself on its thread. With
+            # many of those the next ones are waited for, so that threads stay bounded.
+            alone = threading.active_count() < _MANY_THREADS
+            return await anyio.to_thread.run_sync(answer, abandon_on_cancel=alone)
         except UsageError as error:
             raise ToolError(str(error)[:ERROR_CHARACTERS]) from error
         except Exception as error:

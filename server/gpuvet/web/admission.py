@@ -91,11 +91,17 @@ def _digest(text: str) -> bytes:
 
 
 def header_map(raw: list[tuple[bytes, bytes]]) -> dict[str, str] | None:
-    """Return headers by name, or None where one that decides stands twice."""
+    """Return headers by name, or None where one that decides is ambiguous.
+
+    A name given twice, or two ways of saying where the body ends, may be read otherwise by a
+    proxy in front of us.
+    """
     found: dict[str, str] = {}
     for name, value in raw:
         key = name.decode("latin-1").lower()
         if key in found and key in {"host", "origin", "authorization", "content-length"}:
             return None
         found[key] = value.decode("latin-1")
+    if "content-length" in found and "transfer-encoding" in found:
+        return None
     return found

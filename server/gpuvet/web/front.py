@@ -18,7 +18,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _BUSY = Refusal(
     503, "as many requests as this server bears are being worked on", ((b"retry-after", b"1"),)
 )
-_TWICE = Refusal(400, "a header that decides stands twice")
+_AMBIGUOUS = Refusal(400, "a header that decides stands twice, or the body has two lengths")
 _NOWHERE = Refusal(404, f"nothing is served here; the server answers at {PATH}")
 _ONLY_POST = Refusal(405, "only POST is answered; there is no stream", ((b"allow", b"POST"),))
 _BUG = Refusal(500, "a bug of ours; the log of the server names its place")
@@ -68,7 +68,7 @@ class Front:
     async def _serve(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         headers = header_map(scope["headers"])
         if headers is None:
-            await reply.refuse(_TWICE, close=True)
+            await reply.refuse(_AMBIGUOUS, close=True)
         elif (refusal := refused(headers, self._settings)) is not None:
             await self._refuse(refusal, headers, receive, reply)
         elif scope["path"] != PATH:

@@ -51,16 +51,11 @@ class _Announced(Server):
             note("listening", {**where, "version": __version__})
 
 
-def serve_http(server: MCPServer, settings: HttpSettings) -> None:
-    """Serve until SIGINT or SIGTERM; what is being answered then may end.
-
-    Raises:
-        UsageError: The address cannot be listened on.
-    """
-    log_json(_level_asked_for())
+def listening(server: MCPServer, settings: HttpSettings) -> Server:
+    """Return what will listen once it is run."""
     tools = anyio.run(server.list_tools)
     server.middleware.append(call_noter(frozenset(tool.name for tool in tools)))
-    listening = _Announced(
+    return _Announced(
         Config(
             asgi_app(server, settings),
             host=settings.host,
@@ -75,9 +70,18 @@ def serve_http(server: MCPServer, settings: HttpSettings) -> None:
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
     )
+
+
+def serve_http(server: MCPServer, settings: HttpSettings) -> None:
+    """Serve until SIGINT or SIGTERM; what is being answered then may end.
+
+    Raises:
+        UsageError: The address cannot be listened on.
+    """
+    log_json(_level_asked_for())
     with _signals_end_quietly():
         try:
-            listening.run()
+            listening(server, settings).run()
         except SystemExit as error:
             raise UsageError(
                 f"cannot listen on {settings.host}:{settings.port}; the line above says why"

@@ -26,7 +26,7 @@ class Limits(Value):
 
     request_bytes: int = 4 * 1024 * 1024
     bodies_bytes: int = 64 * 1024 * 1024  # of all requests that are being worked on
-    requests: int = 128  # at once
+    requests: int = 256  # at once
     connections: int = 512  # at once
     head_seconds: float = 10.0  # until the head of a request has come
     body_seconds: float = 20.0  # until its body has come

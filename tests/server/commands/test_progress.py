@@ -67,11 +67,16 @@ def test_steps_faster_than_a_reader_are_left_out_but_never_a_new_stage_or_the_la
         Step("logs", "queries", 3, 3),
     ):
         tell(step)
-    assert [line.rpartition("gpuvet: ")[2] for line in screen.getvalue().strip("\n").split("\n")] == [
-        "cluster: 1 call",
-        "logs: 1 of 3 queries",
-        "logs: 3 of 3 queries",
-    ]
+    told = screen.getvalue().strip("\n").split("\n")
+    assert (
+        [line.rpartition("gpuvet: ")[2] for line in told]
+        == [line.rpartition("gpuvet: ")[2] for line in screen.getvalue().strip("\n").split("\n")]
+        == [
+            "cluster: 1 call",
+            "logs: 1 of 3 queries",
+            "logs: 3 of 3 queries",
+        ]
+    )
 
 
 def test_a_terminal_without_cursor_control_gets_one_line_a_stage(
