@@ -51,7 +51,7 @@ def network_status(case: Case, times: Asked, *, now: datetime) -> NetworkStatus:
     ]
     rows = tuple(sorted(dict.fromkeys(found), key=lambda row: _ORDER.index(row.state)))
     answers = look.answers()
-    state = state_of(len(rows), whole_of(answers))
+    state = state_of(len(rows), whole_of(answers, beside=()))
     states = ", ".join(f"{n} {word}" for word, n in counts_of(r.state for r in rows).items())
     none = told(state, "nothing about the network was found", "the network is")
     common = look.common(len(rows), answers, state)

@@ -60,7 +60,7 @@ def storage_status(case: Case, times: Asked, *, now: datetime) -> StorageStatus:
     judged = storage_evidence(inputs)
     rows = tuple(_row(one) for one in seen_systems(inputs))
     answers = look.answers()
-    state = state_of(len(rows), whole_of(answers))
+    state = state_of(len(rows), whole_of(answers, beside=()))
     ours = sum(1 for row in rows if row.is_linked)
     none = told(state, "no FSx for Lustre file system in this account and region", "they are")
     common = look.common(len(rows), answers, state)

@@ -1,7 +1,7 @@
 """What every look at single sources shares: its doors, what it read, and how far it got."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +22,8 @@ Row = TypeVar("Row")
 _MOST_EVIDENCE = 3
 _MOST_GROUPS = 12
 _MOST_EXAMPLES = 3
+# What a live case reads of every cluster; most looks need nothing of it.
+KUBERNETES = frozenset({"kubernetes"})
 _WORST_FIRST = (
     Status.UNVERIFIED,
     Status.NOT_CHECKED,
@@ -141,13 +143,22 @@ def _is_settled(answer: Envelope[Any]) -> bool:
     return answer.status.is_complete or answer.status is Status.NOT_FOUND or is_elsewhere
 
 
-def whole_of(answers: Sequence[Envelope[Any]]) -> tuple[Envelope[Any], ...]:
-    """Return the readings an answer needs to be whole: all but those outside the minimal policy.
+def whole_of(
+    answers: Sequence[Envelope[Any]], beside: Collection[str] = KUBERNETES
+) -> tuple[Envelope[Any], ...]:
+    """Return the readings an answer needs to be whole.
 
-    Those only add to what is known; most accounts deny them.
+    Those outside the minimal policy only add to what is known; most accounts deny them.
+
+    Args:
+        answers: Every reading.
+        beside: Services whose readings add nothing that would be missed.
     """
     return tuple(
-        one for one in answers if (read := READS.get(operation_of(one))) is None or read.is_minimal
+        one
+        for one in answers
+        if one.service not in beside
+        and ((read := READS.get(operation_of(one))) is None or read.is_minimal)
     )
 
 
