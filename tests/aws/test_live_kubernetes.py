@@ -87,7 +87,9 @@ def test_in_china_the_token_is_signed_for_the_partitions_own_sts() -> None:
 
 def test_a_kubeconfig_is_never_read(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trap = keys / "trap"
-    trap.write_text("current-context: x\nusers: [{user: {exec: {command: /bin/false}}}]\n", "utf-8")
+    trap.write_text(
+        "current-context: x\nusers: [{user: {exec: {command: /bin/false}}}]\n", encoding="utf-8"
+    )
     monkeypatch.setenv("KUBECONFIG", str(trap))
     opened: list[str] = []
     real = Path.open
