@@ -4,6 +4,7 @@ What the templates mean is written here once more, from Prometheus' documentatio
 functions, so that a mistake in a template or in its reader shows.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -37,9 +38,13 @@ class Stored:
     labels: Labels
     points: Points
 
+    def __post_init__(self) -> None:
+        self.times = [at for at, _ in self.points]
+
     def within(self, start: datetime, end: datetime) -> list[float]:
         """Return the samples in (start, end], as a range selector takes them."""
-        return [value for at, value in self.points if start < at <= end]
+        first, last = bisect_right(self.times, start), bisect_right(self.times, end)
+        return [value for _, value in self.points[first:last]]
 
 
 def every_minute(
