@@ -15,10 +15,11 @@ from gpuvet.errors import UsageError
 from gpuvet.model.evidence import EvidenceOf, evidence_id
 from gpuvet.model.untyped import is_object
 from gpuvet.record.codec import encoded
-from gpuvet.record.heading import HEADING, Heading
+from gpuvet.record.heading import HEADING, SPEC_TEXT, Heading
 from gpuvet.record.masking import cleaned_text
 from gpuvet.record.pseudonyms import Pseudonyms
 from gpuvet.record.sightings import Sightings
+from gpuvet.record.spec_text import documents_of
 from gpuvet.record.tape import Reading
 from gpuvet.record.walk import Role, walked
 
@@ -50,11 +51,15 @@ def sightings_of(recording: Recording, evidence: Mapping[str, EvidenceOf]) -> Si
 
     heading = recording.heading
     seen.learn_account(heading.account)
-    learn(heading.question or "", Role.TEXT)
+    seen.learn_question(heading.question or "")
     learn(heading.target.cluster or "", Role.NAME)
     learn(" ".join(heading.target.instances), Role.TEXT)
     if heading.target.tag is not None:
         walked({"Tags": [dict(zip(("Key", "Value"), heading.target.tag, strict=True))]}, learn)
+    for name, word in heading.given:
+        if isinstance(word, str):
+            learn(word, Role.TEXT)
+            walked(documents_of(word) if name == SPEC_TEXT else None, learn)
     for reading in recording.readings:
         seen.learn_account(reading.answer.account)
         walked(reading.params, learn)

@@ -41,6 +41,8 @@ _HEADER = re.compile(
     r"\s[\w./()-]+(?:\[\d+\])?:?\s"
 )
 _ACCOUNT_DIGITS = 12
+_SHORTEST = 3
+_QUESTION_WORD = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")
 
 
 @dataclass
@@ -68,6 +70,13 @@ class Sightings:
             self._learn_name(text)
         elif role is Role.PATH or (role is Role.KEY and not _is_own(text)):
             self._learn_path(text)
+
+    def learn_question(self, text: str) -> None:
+        """Collect from somebody's words whatever holds a word that we do not know."""
+        self.learn(text, Role.TEXT)
+        for found in _QUESTION_WORD.finditer(text):
+            if any(_is_foreign(word) for word in words_of(found[0])):
+                self._learn_name(found[0])
 
     def learn_account(self, account: str | None) -> None:
         """Add an account that is known as one."""
@@ -151,6 +160,13 @@ class Sightings:
         for part in _outside(text):
             steps = [at for at, c in enumerate(part) if c in "/:" and at]
             self.paths.update(part[:at] for at in (*steps, len(part)))
+
+
+def _is_foreign(word: str) -> bool:
+    """Say whether we know neither a word nor one that it begins with, as slower with slow."""
+    lowered, own = word.lower(), own_words()
+    starts = (lowered[:end] for end in range(_SHORTEST, len(lowered) + 1))
+    return len(lowered) >= _SHORTEST and not lowered.isdigit() and own.isdisjoint(starts)
 
 
 def _is_own(text: str) -> bool:
