@@ -16,7 +16,7 @@ from gpuvet.model.evidence import EvidenceOf, evidence_id
 from gpuvet.model.untyped import is_object
 from gpuvet.record.codec import encoded
 from gpuvet.record.heading import HEADING, SPEC_TEXT, Heading
-from gpuvet.record.masking import cleaned_text
+from gpuvet.record.masking import cleaned, cleaned_text
 from gpuvet.record.pseudonyms import Pseudonyms
 from gpuvet.record.sightings import Sightings
 from gpuvet.record.spec_text import documents_of
@@ -169,7 +169,7 @@ def key_of(
     kind: str, operation: str, params: Mapping[str, Any], region: str | None
 ) -> tuple[str, ...]:
     """Return what tells one read from another."""
-    return kind, operation, canonical(params), region or ""
+    return kind, operation, canonical(cleaned(params)), region or ""
 
 
 def _row(reading: Reading, turn: int) -> dict[str, Any]:
@@ -221,13 +221,7 @@ def write_recording(
     Raises:
         UsageError: It cannot be written there.
     """
-    safe = recording.heading.model_copy(
-        update={
-            "question": recording.heading.question and cleaned_text(recording.heading.question),
-            "ended": cleaned_text(recording.heading.ended),
-        }
-    )
-    recording = recording._replace(heading=safe)
+    recording = recording._replace(heading=_without_secrets(recording.heading))
     if key is None:
         write_whole(path, packed(recording))
         return Written(path, None, len(recording.readings))
@@ -246,6 +240,13 @@ def write_recording(
     write_whole(where, text.encode("utf-8", "surrogatepass"), mode=_PRIVATE)
     write_whole(path, packed(changed._replace(heading=heading)))
     return Written(path, where, len(changed.readings))
+
+
+def _without_secrets(heading: Heading) -> Heading:
+    given = tuple((k, cleaned_text(v) if isinstance(v, str) else v) for k, v in heading.given)
+    question = heading.question and cleaned_text(heading.question)
+    ended = cleaned_text(heading.ended)
+    return heading.model_copy(update={"given": given, "question": question, "ended": ended})
 
 
 def map_beside(path: Path) -> Path:

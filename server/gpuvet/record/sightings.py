@@ -42,6 +42,7 @@ _HEADER = re.compile(
 )
 _ACCOUNT_DIGITS = 12
 _SHORTEST = 3
+_LONGEST_KNOWN = 160
 _QUESTION_WORD = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")
 
 
@@ -53,6 +54,7 @@ class Sightings:
     names: set[str] = field(default_factory=set[str])
     paths: set[str] = field(default_factory=set[str])
     words: set[str] = field(default_factory=set[str])
+    _learned: set[tuple[str, Role]] = field(default_factory=set[tuple[str, Role]])
 
     def learn(self, text: str, role: Role) -> None:
         """Collect what one string holds.
@@ -61,6 +63,10 @@ class Sightings:
             text: Any string of a reply or a question.
             role: Whether it stands where a name does.
         """
+        if (text, role) in self._learned:
+            return
+        if len(text) <= _LONGEST_KNOWN:
+            self._learned.add((text, role))
         for seen in seen_in(text):
             if is_proven(seen, text) or _is_account(seen, text, role):
                 self._add(seen.kind, seen.value)
