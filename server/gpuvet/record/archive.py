@@ -1,6 +1,6 @@
 """A recording as a zip, and the local map beside it: the same readings and key, the same bytes."""
 
-import hashlib
+import hmac
 import io
 import json
 import os
@@ -227,7 +227,7 @@ def write_recording(
         return Written(path, None, len(recording.readings))
     pseudonyms = Pseudonyms.of(sightings_of(recording, evidence), key)
     changed = redacted(recording, pseudonyms)
-    name = hashlib.sha256(packed(changed)).hexdigest()[:16]
+    name = _name_of(pseudonyms, key)
     heading = changed.heading.model_copy(update={"map": name})
     local = {
         "format": MAP_FORM,
@@ -240,6 +240,14 @@ def write_recording(
     write_whole(where, text.encode("utf-8", "surrogatepass"), mode=_PRIVATE)
     write_whole(path, packed(changed._replace(heading=heading)))
     return Written(path, where, len(changed.readings))
+
+
+def _name_of(pseudonyms: Pseudonyms, key: bytes) -> str:
+    """Return what a map and its recording are known to belong together by."""
+    stand_ins = sorted(one for kind in pseudonyms.pairs().values() for one in kind)
+    return hmac.digest(key, "\n".join(stand_ins).encode("utf-8", "surrogatepass"), "sha256").hex()[
+        :16
+    ]
 
 
 def _without_secrets(heading: Heading) -> Heading:
