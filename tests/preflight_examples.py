@@ -62,7 +62,7 @@ from gpuvet.model.capacity import (
 from gpuvet.model.changes import EventMeaning
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
-from gpuvet.model.coverage import CoverageStatus, Shipper
+from gpuvet.model.coverage import CoverageStatus, Shipper, SourceCoverage
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
 from gpuvet.model.network import (
@@ -426,6 +426,15 @@ def recovery() -> tuple[Example, ...]:
     plain_eks: dict[str, Any] = {"orchestrator": Orchestrator.EKS}
     recent = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-3),))
     old = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-20),))
+    holed = coverage(NODES[0])
+    kernel = SourceCoverage(
+        node=NODES[0],
+        source=Shipper.KERNEL_ONLY,
+        group="/ops/kernel",
+        stream="kernel",
+        status=CoverageStatus.PARTIAL,
+    )
+    holed = holed.model_copy(update={"sources": (*holed.sources, kernel)})
     protected = (record(ServiceEvent.PROTECTED_MODE),)
 
     def seen(one: CoverageStatus) -> View:
@@ -489,6 +498,12 @@ def recovery() -> tuple[Example, ...]:
                     node(NODES[1]),
                 )
             ),
+        ),
+        Example(
+            "P6",
+            UNVERIFIED,
+            "a kernel log with holes that nobody searched beside a live agent",
+            hyperpod(nodes=(node(NODES[0], coverage=holed), node(NODES[1]))),
         ),
         Example("P6", FAIL, "nothing would show a fault", seen(CoverageStatus.NOT_OBSERVABLE)),
         Example(
