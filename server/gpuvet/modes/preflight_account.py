@@ -1,6 +1,6 @@
 """Readings as preflight checks see them; those of the account rather than of one cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -9,14 +9,20 @@ from gpuvet.aws.alarms import read_alarms, read_schedules
 from gpuvet.aws.closing import closes_with, reason_of, subject_of
 from gpuvet.aws.eks import read_addons, read_nodegroups, read_secret_keys
 from gpuvet.aws.instances import read_health_events, read_instance_health
+from gpuvet.aws.kubernetes import read_objects
 from gpuvet.aws.quotas import GP3_STORAGE, INTERFACES, read_quota, read_quotas, read_usage
+from gpuvet.aws.reads import KUBERNETES
 from gpuvet.aws.support_reads import read_key, read_retention, read_workspaces
+from gpuvet.calculators.kube_words import waiting_words
 from gpuvet.case import Case
+from gpuvet.case.kube_state import kube_view
 from gpuvet.catalog.vcpu_quotas import vcpu_quota_of
 from gpuvet.checks.preflight.reading import Reading, rows
 from gpuvet.checks.preflight.view import QuotaSight, View
+from gpuvet.model.case import CaseNode
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.evidence import Envelope, Status, Window
+from gpuvet.modes.gather_prometheus import RECENT, arriving
 from gpuvet.report.words import some
 
 T = TypeVar("T")
@@ -76,11 +82,34 @@ def kubernetes_readings(case: Case, view: View) -> dict[str, Any]:
         return {"addons": absent("EKS add-ons")} if known else {}
     found: dict[str, Any] = {
         "addons": as_reading(read_addons(case.aws, name)),
+        "waiting": waiting_words(kube_view(case.kube)),
         "secrets_read": as_reading(read_secret_keys(case.aws, name)),
     }
+    if KUBERNETES in case.doors:
+        found["kube_nodes"] = as_reading(read_objects(case.aws, name, "ListNodes"))
     if view.orchestrator is Orchestrator.EKS:
         found["nodegroups"] = as_reading(read_nodegroups(case.aws, name))
     return found
+
+
+def arriving_reading(
+    case: Case, nodes: Sequence[CaseNode], now: datetime
+) -> Reading[tuple[str, ...]]:
+    """Return the nodes whose GPU series arrive in a workspace now.
+
+    No value and a complete status: a workspace was looked into and has no node of ours.
+    """
+    what = "GPU series in Managed Prometheus"
+    found = arriving(case, Window(start=now - RECENT, end=now), nodes)
+    first = next(iter(found.not_seen), None)
+    if found.label is not None:
+        status = Status.OK if first is None else Status.PARTIAL
+        return Reading(what, status, found.label.nodes, "", "", found.evidence)
+    if first is not None:
+        return Reading(what, Status.UNVERIFIED, None, first.reason.value, first.closes_with)
+    if found.looked_into:
+        return Reading(what, Status.OK_EMPTY, None, "", "", found.evidence)
+    return Reading(what)
 
 
 def quota_readings(case: Case, view: View, now: datetime) -> dict[str, Any]:

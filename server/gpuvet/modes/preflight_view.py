@@ -45,6 +45,7 @@ from gpuvet.modes.gather_storage import storage_inputs
 from gpuvet.modes.preflight_account import (
     absent,
     account_readings,
+    arriving_reading,
     as_reading,
     key_readings,
     kubernetes_readings,
@@ -128,6 +129,7 @@ def read_view(
     view = _with_storage(case, view, _scope(case, gathered, now))
     view = replace(
         view,
+        arriving=arriving_reading(case, gathered.nodes, now),
         keys=tuple(key_readings(case, view)),
         places=tuple(_places(case, orchestrator, view.nodes)),
         **quota_readings(case, view, now),

@@ -27,6 +27,7 @@ from gpuvet.model.check import Finding
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.cluster_state import GroupState, HyperPodCluster, HyperPodNode
 from gpuvet.model.coverage import NodeCoverage
+from gpuvet.model.evidence import Status
 from gpuvet.model.job_spec import JobSpec
 from gpuvet.model.network import (
     EfaLimit,
@@ -204,6 +205,15 @@ class View:
     addons: Reading[tuple[Addon, ...]] = field(default_factory=lambda: _no("add-ons"))
     workspaces: Reading[tuple[Workspace, ...]] = field(
         default_factory=lambda: _no("Managed Prometheus workspaces")
+    )
+    # HyperPod writes a node's health on its Kubernetes object.
+    kube_nodes: Reading[Any] = field(
+        default_factory=lambda: Reading("Kubernetes nodes", Status.NOT_SUPPORTED)
+    )
+    waiting: tuple[str, ...] = ()  # what pods of the cluster wait for now
+    # Nodes whose GPU series arrive in a workspace; None: no workspace has any node of ours.
+    arriving: Reading[tuple[str, ...]] = field(
+        default_factory=lambda: _no("GPU series in Managed Prometheus")
     )
     retention: Reading[tuple[GroupRetention, ...]] = field(
         default_factory=lambda: _no("retention of log groups")
