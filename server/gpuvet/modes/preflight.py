@@ -44,6 +44,8 @@ _SIGHT = timedelta(hours=24)
 _NOT_ASKED = "only the job spec was given: name the cluster, or give its recorded replies (--case)"
 _OF_THE_FILE = "P27"
 _MOST_ALSO = 24
+# preflight_checks, rule 6: without these nothing is known of a run.
+_TELLING = ("P1", "P3", "P4", "P6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +186,14 @@ def _also(part: Part) -> SubjectRow:
 
 
 def _confidence(decided: Sequence[Decided]) -> tuple[ReportConfidence, str]:
-    """High: every check settled; Medium: every core check; Low: a core check is open."""
+    """High: every check settled; Medium: those without which nothing is known; else Low."""
     outcomes = [one.outcomes for one in decided]
-    open_core = sorted({n for each in outcomes for n in CORE if not each[n].is_complete})
+    open_core = sorted({n for each in outcomes for n in _TELLING if not each[n].is_complete})
     if open_core:
         return "Low", f"open: {', '.join(open_core)}"
     others = {n for each in outcomes for n, one in each.items() if not one.is_complete}
     if others:
-        return "Medium", f"core checks settled; {len(others)} others open"
+        return "Medium", f"{', '.join(_TELLING)} settled; {len(others)} others open"
     return "High", "every check settled"
 
 
