@@ -23,6 +23,8 @@ from gpuvet_evals.grade import broken_results, run_results
 from gpuvet_evals.inspect_command import load_journal
 from gpuvet_evals.inspection import OpenRun, RunIdentity, audit_run, open_run, scored
 from gpuvet_evals.journal import mapping
+from gpuvet_evals.judge.judge import Judge
+from gpuvet_evals.judge.runs import judge_runs
 from gpuvet_evals.json_text import write_json
 from gpuvet_evals.locate import JOURNAL_NAME, RunPlace, files_of, identify, places_under
 from gpuvet_evals.runs import Run, read_run
@@ -134,6 +136,7 @@ def grade_tree(
     *,
     matcher: Matcher | None = None,
     checker: SpecChecker | None = None,
+    judge: Judge | None = None,
     progress: Progress | None = None,
 ) -> GradedSuite:
     """Grade every journal of a version and write its results file.
@@ -143,6 +146,7 @@ def grade_tree(
         evals: The definitions that were run.
         matcher: Applies the patterns; by default in this process.
         checker: Checks job specs; without one no spec is looked at.
+        judge: Decides free text; without one it is unjudged.
         progress: Told now and then: done, total, broken.
     """
     places = places_under(folder)
@@ -154,6 +158,7 @@ def grade_tree(
         folder.name,
         matcher=matcher,
         checker=checker,
+        judge=judge,
         files=eval_files(folder, evals),
     ):
         if results["error"] is not None:
@@ -174,6 +179,7 @@ def graded(
     *,
     matcher: Matcher | None = None,
     checker: SpecChecker | None = None,
+    judge: Judge | None = None,
     files: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Iterator[tuple[RunPlace, dict[str, Any]]]:
     """Yield the results of each place; nothing is written.
@@ -186,6 +192,7 @@ def graded(
         version: Its name.
         matcher: Applies the patterns; by default in this process.
         checker: Checks job specs; without one no spec is looked at.
+        judge: Decides free text; without one it is unjudged.
         files: The files of each eval, by its id and their name.
     """
     applies = matcher or InProcess()
@@ -195,10 +202,12 @@ def graded(
         runs = [run for run in opened if isinstance(run, OpenRun)]
         pending = applies.ask([run.request for run in runs])
         audited = [audit_run(run, checker=checker, full=False) for run in runs]
-        inspections = iter([scored(i, f) for i, f in zip(audited, pending(), strict=True)])
+        inspected = [scored(i, f) for i, f in zip(audited, pending(), strict=True)]
+        results = iter(zip(inspected, judge_runs(runs, inspected, judge), strict=True))
         for place, run in zip(batch, opened, strict=True):
             if isinstance(run, OpenRun):
-                yield place, run_results(next(inspections), version)
+                inspection, judged = next(results)
+                yield place, run_results(inspection, version, judged)
             else:
                 yield place, broken_results(identify_in(place, evals), version, run)
 
