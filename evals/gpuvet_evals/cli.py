@@ -9,13 +9,18 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpuvet_evals.asking import Asks
+    from gpuvet_evals.spending import Budget
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_TOO_LITTLE, EXIT_BUG = range(5)
 AddParser = Callable[..., argparse.ArgumentParser]
 _FORMATS = ("text", "markdown", "json")
-_SIDES = ("with_skill", "without_skill")
+_SIDES = ("with_skill", "without_skill", "with_skill_and_server")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,15 +83,39 @@ def _add_grade(add: AddParser) -> None:
     parser = add(
         "grade",
         help="score every journal of a suite and write its results files",
-        description="Score every journal offline; the same journals give the same bytes.",
+        description="Score every journal; the same journals and judgements give the same bytes. "
+        "Free text is judged from judgements.json in the version's folder, and by a model only "
+        "with --judge; what nobody judged is named.",
+        parents=[_spending_arguments()],
     )
     parser.add_argument("path", type=Path, help="version folder, evals folder or suite.json")
     parser.add_argument("--to", type=Path, help="evals folder to lay a suite out in; else in place")
     parser.add_argument("--version", default="v1", help="version to lay out as (default v1)")
     parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
+    judging = parser.add_argument_group("judging")
+    judging.add_argument("--judge", metavar="MODEL", help="ask this model what is not kept yet")
+    judging.add_argument("--votes", type=_positive, help="votes a question (default 3)")
+    judging.add_argument("--pairwise", action="store_true", help="compare the sides, both orders")
+    judging.add_argument("--labels", type=Path, help="people's labels, or cases: prints kappa")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.set_defaults(run=_grade)
+
+
+def _spending_arguments() -> argparse.ArgumentParser:
+    """Return what every command that asks a model takes."""
+    parser = argparse.ArgumentParser(add_help=False)
+    spending = parser.add_argument_group("asking a model")
+    spending.add_argument(
+        "--max-tokens", type=_positive, default=2_000_000, help="stop there (default 2,000,000)"
+    )
+    spending.add_argument("--max-dollars", type=float, help="stop there; needs --prices")
+    spending.add_argument(
+        "--prices", type=Path, help="JSON: model to input and output, dollars per million tokens"
+    )
+    spending.add_argument("--jobs", type=_positive, default=4, help="at a time (default 4)")
+    spending.add_argument("--base-url", help="another endpoint of the Messages API")
+    return parser
 
 
 def _add_benchmark(add: AddParser) -> None:
@@ -185,12 +214,21 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from gpuvet_evals.grade_command import grade_path, graded_text
+    from gpuvet_evals.grade_command import Judging, grade_path, graded_text
     from gpuvet_evals.pattern_guard import PatternGuard
     from gpuvet_evals.spec_checker import GpuvetChecker
 
+    budget = _budget(options)
+    judging = Judging(
+        model=options.judge,
+        votes=options.votes or (3 if options.judge else None),
+        asks=_asks(options, budget) if options.judge else None,
+        workers=options.jobs,
+        pairwise=options.pairwise,
+        labels=options.labels,
+    )
     with PatternGuard() as guard:
-        suite = grade_path(
+        outcome = grade_path(
             options.path,
             to=options.to,
             version=options.version,
@@ -198,9 +236,38 @@ def _grade(options: argparse.Namespace) -> int:
             matcher=guard,
             checker=GpuvetChecker(),
             progress=None if options.quiet else _progress,
+            judging=judging,
         )
-    _print(graded_text(suite, as_json=options.format == "json"), options.format)
+    _print(graded_text(outcome, as_json=options.format == "json"), options.format)
+    _say_spent(budget)
+    if outcome.stopped:
+        _say(f"gpuvet-evals: {outcome.stopped}; what was judged is kept, run it again to go on")
+    suite = outcome.suite
     return EXIT_USAGE if len(suite.broken) == suite.runs else EXIT_OK
+
+
+def _budget(options: argparse.Namespace) -> "Budget":
+    from gpuvet_evals.spending import Budget, read_prices
+
+    prices = read_prices(options.prices) if options.prices else None
+    return Budget(tokens=options.max_tokens, dollars=options.max_dollars, prices=prices)
+
+
+def _asks(options: argparse.Namespace, budget: "Budget") -> "Asks":
+    from gpuvet_evals.model import LiveModel
+    from gpuvet_evals.spending import Metered
+
+    return Metered(LiveModel(base_url=options.base_url), budget)
+
+
+def _say_spent(budget: "Budget") -> None:
+    """Say what was spent, where something was."""
+    spent = budget.spent
+    if not spent.total:
+        return
+    read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
+    cost = f", ${budget.dollars:.2f}" if budget.dollars is not None else ""
+    _say(f"spent {spent.total:,} tokens ({read:,} in, {spent.output_tokens:,} out){cost}")
 
 
 def _benchmark(options: argparse.Namespace) -> int:
@@ -272,6 +339,13 @@ def _lint(options: argparse.Namespace) -> int:
         result = lint_path(options.path, guard)
     _print(lint_text(result, as_json=options.format == "json"), options.format)
     return EXIT_FINDINGS if result.fails(options.fail_on) else EXIT_OK
+
+
+def _positive(text: str) -> int:
+    """Return a whole number of one or more; argparse words the error."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of one or more")
+    return int(text)
 
 
 def _benchmark_code(findings: bool, *, too_little: bool) -> int:

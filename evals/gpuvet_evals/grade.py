@@ -12,7 +12,7 @@ from gpuvet_evals.answer import AnswerStatus
 from gpuvet_evals.assertions.job_spec import NO_ERROR_HANDED_OUT
 from gpuvet_evals.assertions.patterns import PatternScore
 from gpuvet_evals.evals_json import Assertion
-from gpuvet_evals.inspection import WITH_SKILL, Inspection, RunIdentity
+from gpuvet_evals.inspection import SKILL_SIDES, Inspection, RunIdentity
 from gpuvet_evals.judge.judge import UNJUDGED as NOT_ASKED
 from gpuvet_evals.judge.judge import Decision, Verdict
 from gpuvet_evals.loads import TriggerVerdict
@@ -93,7 +93,7 @@ def broken_results(identity: RunIdentity, version: str, error: str) -> dict[str,
 
 def _trigger(run: Inspection) -> dict[str, Any] | None:
     verdict = run.trigger.verdict
-    if run.identity.run_type != WITH_SKILL or verdict not in _RESULTS:
+    if run.identity.run_type not in SKILL_SIDES or verdict not in _RESULTS:
         return None
     messages = _MESSAGES if run.should_trigger else _NEGATIVE_MESSAGES
     loads = run.trigger.named_loads
