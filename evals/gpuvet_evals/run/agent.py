@@ -14,6 +14,7 @@ from gpuvet_evals.run.turns import Result, Turn, TurnLog
 Json = dict[str, Any]
 Clock = Callable[[], datetime]
 ASK = "ask_user"
+_WHOLE = frozenset({"tool_use", "pause_turn", "end_turn", "stop_sequence"})  # not cut off
 
 
 class Stop(StrEnum):
@@ -76,13 +77,13 @@ def play(
     messages = [opening(eval_)]
     for turn in log.turns:
         messages += _told(turn, _replayed(turn, tools))
-    if log.turns and log.turns[-1].results is None and log.turns[-1].reply.tool_uses:
+    if log.turns and log.turns[-1].results is None and _calls_tools(log.turns[-1].reply):
         messages.append(_use_tools(log, tools, clock))
     while (stop := _stop(log, limits)) is None:
         reply = asks.ask(request_of(model, system, messages, tools.definitions()))
         log.replied(reply, clock())
         messages.append(_assistant(reply))
-        if reply.tool_uses and _is_going_on(reply):
+        if _calls_tools(reply):
             messages.append(_use_tools(log, tools, clock))
     return stop
 
@@ -129,9 +130,11 @@ def _stop(log: TurnLog, limits: Limits) -> Stop | None:
     return Stop.TOKEN_BUDGET if log.usage.total >= limits.tokens else None
 
 
-def _is_going_on(reply: Reply) -> bool:
-    """Whether the reply's tools are to be called: it was neither cut off nor a refusal."""
-    return reply.stop_reason in {"tool_use", "pause_turn", "end_turn", "stop_sequence"}
+def _calls_tools(reply: Reply) -> bool:
+    """Whether the reply's tools are to be called: none of them waits for the user."""
+    if any(use.name == ASK for use in reply.tool_uses):
+        return False
+    return bool(reply.tool_uses) and reply.stop_reason in _WHOLE
 
 
 def _assistant(reply: Reply) -> Json:
