@@ -1,6 +1,6 @@
 """Each id and number of an answer traced to where the run read it. Pure.
 
-Left out: numbers of one digit, dates and clock times. A figure is supported when the same value
+Left out: numbers of one digit, dates and clock times, the numbers of list items. A figure is supported when the same value
 occurs in a tool result or in the prompt: 1,874 and 1874.0 are the same, 96.4 and 96.39 are not.
 """
 
@@ -86,6 +86,7 @@ _NAME = re.compile(
     r"|\b[A-Za-z][\w-]{0,60}(?:[./:][\w-]{1,60}){0,6}\d[\w-]*(?:[./:][\w-]+)*"  # ml.p5.48xlarge
     r"|\b[A-Za-z]\w{0,60}(?:[-/._:]\w{1,60}){0,6}[-/._:]\d\w*(?:[-/._:]\w+)*"  # us-east-2
     r"|\bv\d+(?:\.\d+)+\b"
+    r"|\b\d+(?:\.\d+){2,}\b"  # versions such as 570.133.20
 )
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w*[-_/]\w*[A-Za-z])")
 _FIGURE = re.compile(
@@ -142,9 +143,20 @@ def _figures(answer: str) -> Iterator[_Figure]:
     seen: set[str] = set()
     for start, end in _stretches(answer):
         for figure in _figures_of(answer[start:end], start):
+            if _is_list_number(figure, answer):
+                continue
             if figure.shown not in seen and len(seen) < MAX_FIGURES:
                 seen.add(figure.shown)
                 yield figure
+
+
+def _is_list_number(figure: _Figure, answer: str) -> bool:
+    """Whether a number only counts the items of an ordered list: `10. Restart the agent`."""
+    end = figure.offset + len(figure.shown)
+    if figure.kind != "number" or answer[end : end + 2] not in {". ", ") "}:
+        return False
+    line = answer.rfind("\n", 0, figure.offset) + 1
+    return not answer[line : figure.offset].strip(" \t>")
 
 
 def _stretches(answer: str) -> Iterator[tuple[int, int]]:

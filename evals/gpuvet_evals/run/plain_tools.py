@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from gpuvet.aws.reads import READS
 from gpuvet.case import Case
@@ -59,9 +59,9 @@ class PlainTools:
         tool = _TOOLS.get(name)
         if tool is None:
             return ToolResult(f"no tool {name!r}; there are {', '.join(_TOOLS)}", is_error=True)
-        if not isinstance(given, Mapping):
+        if not isinstance(given, dict):
             return ToolResult("the input must be an object", is_error=True)
-        fields = mapping(given)
+        fields = mapping(cast("object", given))
         required = tool.schema["required"]
         if missing := [key for key in required if key not in fields]:
             return ToolResult(f"the input lacks {', '.join(missing)}", is_error=True)
@@ -74,11 +74,11 @@ class PlainTools:
         """Answer one read of the recording."""
         service, wanted = str(given["service_name"]), str(given["operation_name"])
         parameters = given.get("parameters", {})
-        if not isinstance(parameters, Mapping):
+        if not isinstance(parameters, dict):
             return ToolResult("parameters must be an object", is_error=True)
         operation = operation_of(service, wanted)
         region = given.get("aws_region")
-        read = self._read(operation, mapping(parameters), region)
+        read = self._read(operation, mapping(cast("object", parameters)), region)
         return read if isinstance(read, ToolResult) else self._shown(operation, read)
 
     def query_logs(self, given: Mapping[str, Any]) -> ToolResult:
@@ -125,6 +125,10 @@ class PlainTools:
             return ToolResult("give 'now' or a time in ISO 8601", is_error=True)
         shown = at.strftime("%Y-%m-%dT%H:%M:%SZ")
         return ToolResult(f"{at.timestamp()} ({shown}, weekday: {at.strftime('%A')})")
+
+    def ask_user(self, given: Mapping[str, Any]) -> ToolResult:
+        """Answer for a user who is not there."""
+        return ToolResult(f"The user has not answered: {given['question']}", is_error=True)
 
     def read_skill(self, given: Mapping[str, Any]) -> ToolResult:
         """Load the skill."""
@@ -269,7 +273,7 @@ _TOOLS: Mapping[str, _Tool] = {
     "ask_user": _Tool(
         "Asks the user a question and ends the turn; nobody may be there to answer.",
         _schema({"question": _TEXT}, "question"),
-        lambda _, __: ToolResult("The user has not answered."),
+        PlainTools.ask_user,
     ),
 }
 

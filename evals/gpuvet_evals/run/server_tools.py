@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
@@ -42,7 +42,7 @@ class ServerTools:
             return self._plain.call(name, given)
         if not isinstance(given, dict):
             return ToolResult("the input must be an object", is_error=True)
-        arguments: Json = given
+        arguments = cast("Json", given)
         result = self._portal.call(self._client.call_tool, name, arguments)
         return _said(result)
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.base import Value
 from gpuvet_evals.errors import UnreadableEvals
 from gpuvet_evals.evals_json import strings
@@ -103,14 +104,20 @@ def _streams(group: Mapping[str, Any], without: Blinding) -> Iterator[tuple[str,
 
 def _silenced(stream: Mapping[str, Any], end: str) -> dict[str, Any]:
     """Return a stream none of whose lines of a moment or later arrived."""
-    end_ms = int(datetime.fromisoformat(end).timestamp() * 1000)
+    ended_at = as_datetime(end)
     shown: dict[str, Any] = dict(stream)
     for name in ("hours", "kernel_hours"):
         hours = mapping(stream.get(name))
         shown[name] = {hour: lines for hour, lines in hours.items() if hour < end}
     events = mappings(stream.get("events"))
-    shown["events"] = [e for e in events if int(e.get("timestamp", 0)) < end_ms]
+    shown["events"] = [e for e in events if _is_before(e.get("timestamp"), ended_at)]
     return shown
+
+
+def _is_before(written: object, end: datetime | None) -> bool:
+    """Whether a time, ISO 8601 or epoch milliseconds, lies before the end."""
+    at = as_datetime(written / 1000 if isinstance(written, int) else written)
+    return at is not None and end is not None and at < end
 
 
 def _denied(operation: str) -> dict[str, Any]:
