@@ -189,6 +189,7 @@ def _add_lint(add: AddParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("error", "warning"), default="error", help="(default error)"
     )
+    parser.add_argument("--skill", type=Path, help="a skill's folder: structure, best practices")
     parser.add_argument("--format", choices=_FORMATS, default="text")
 
 

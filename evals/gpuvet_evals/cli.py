@@ -221,7 +221,7 @@ def _lint(options: argparse.Namespace) -> int:
     from gpuvet_evals.pattern_guard import PatternGuard
 
     with PatternGuard() as guard:
-        result = lint_path(options.path, guard)
+        result = lint_path(options.path, guard, skill=options.skill)
     _print(lint_text(result, as_json=options.format == "json"), options.format)
     return EXIT_FINDINGS if result.fails(options.fail_on) else EXIT_OK
 

@@ -1,7 +1,8 @@
 """Each id and number of an answer traced to where the run read it. Pure.
 
-Left out: numbers of one digit, dates and clock times, the numbers of list items. A figure is supported when the same value
-occurs in a tool result or in the prompt: 1,874 and 1874.0 are the same, 96.4 and 96.39 are not.
+Left out: numbers of one digit, dates, clock times, numbers of list items. A figure is supported
+when the same value occurs in a tool result or in the prompt: 1,874 and 1874.0 are the same, 96.4
+and 96.39 are not.
 """
 
 import re
@@ -86,9 +87,11 @@ _NAME = re.compile(
     r"|\b[A-Za-z][\w-]{0,60}(?:[./:][\w-]{1,60}){0,6}\d[\w-]*(?:[./:][\w-]+)*"  # ml.p5.48xlarge
     r"|\b[A-Za-z]\w{0,60}(?:[-/._:]\w{1,60}){0,6}[-/._:]\d\w*(?:[-/._:]\w+)*"  # us-east-2
     r"|\bv\d+(?:\.\d+)+\b"
-    r"|\b\d+(?:\.\d+){2,}\b"  # versions such as 570.133.20
 )
-_NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w*[-_/]\w*[A-Za-z])")
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:\d+(?:\.\d+){2,}|(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
+    r"(?!\w*[-_/]\w*[A-Za-z])"
+)
 _FIGURE = re.compile(
     rf"(?<!\w)(?:(?P<time>{_TIMES.pattern})|(?P<name>{_NAME.pattern})|(?P<number>{_NUMBER.pattern}))"
 )
@@ -240,7 +243,8 @@ def _backing_of(call: ToolCall) -> Backing:
 
 
 def _trace(figure: _Figure, sources: Sequence[_Source], *, lossy: bool) -> Trace:
-    find = _value_finder(figure.shown) if figure.kind == "number" else _name_finder(figure.shown)
+    is_value = figure.kind == "number" and figure.shown.count(".") < 2  # 570.133.20 is a version
+    find = _value_finder(figure.shown) if is_value else _name_finder(figure.shown)
     found = next((source for source in sources if find(source)), None)
     missing = Backing.LOST if lossy else Backing.UNSUPPORTED
     return Trace(
