@@ -1,6 +1,8 @@
 """One run for every outcome of every preflight check, each way of not knowing among them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from preflight_world import (
@@ -39,12 +41,13 @@ from preflight_world import (
     security,
     storage,
     subnet,
+    used,
     verdict,
 )
 from spec_examples import BASE, job
 from storage_world import SYSTEM
 
-from gpuvet.checks.preflight.view import JobFile, View
+from gpuvet.checks.preflight.view import JobFile, QuotaSight, View
 from gpuvet.model.bootstrap import ServiceEvent, ServiceRecord
 from gpuvet.model.capacity import (
     AlertRule,
@@ -62,7 +65,15 @@ from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.coverage import CoverageStatus, Shipper
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
-from gpuvet.model.network import Route, SecurityGroup, Transport
+from gpuvet.model.network import (
+    NcclKind,
+    NcclLine,
+    NcclLog,
+    PrefixList,
+    Route,
+    SecurityGroup,
+    Transport,
+)
 from gpuvet.model.readiness import (
     Addon,
     GroupRetention,
@@ -71,6 +82,7 @@ from gpuvet.model.readiness import (
     Offering,
     Quota,
 )
+from gpuvet.model.software import Component, SoftwareVersion
 from gpuvet.model.storage import AdministrativeAction, WeeklyTime
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.spec import check_text, job_of
@@ -167,10 +179,44 @@ REFUSED = Envelope[Any](
 NONE_LISTED = Envelope[Any](
     service="fsx", operation="DescribeFileSystems", status=Status.OK_EMPTY, value=()
 )
+LIST = "pl-0aaaabbbbccccdddd"
+
+
+def listed(*cidrs: str | None) -> View:
+    """Return a group that lets all traffic out to a prefix list with these entries."""
+    own = security(outbound=(rule(), rule(pairs=(), prefix_lists=(LIST,))))
+    if None in cidrs:
+        return hyperpod(groups=own, prefix_lists=denied("entries of prefix lists"))
+    entries = PrefixList(list_id=LIST, cidrs=tuple(one for one in cidrs if one))
+    return hyperpod(groups=own, prefix_lists=read((entries,)))
+
+
 B200 = "p6-b200.48xlarge"
+TYPE_QUOTA = Quota(name=f"ml.{KIND} for cluster usage", value=8.0)
+OVER_CLUSTERS = "Total number of instances allowed across SageMaker HyperPod clusters"
+VOLUME_SIZE = "Maximum size of EBS volume in GB for a SageMaker HyperPod cluster instance"
 
 
-def b200(driver: str | None, kernel: str | None = "6.8.0-1021-aws") -> View:
+def counting(sight: QuotaSight | None, **changes: Any) -> View:  # noqa: ANN401 (fields of the value)
+    """Return instances that count against the vCPU quota of P instances."""
+    own: dict[str, Any] = {"reservation": None, "lifecycle": None, **changes}
+    quotas = {} if sight is None else {"L-417A185B": sight}
+    return ec2(
+        instances=instances(**own),
+        reservations=read((), "capacity reservations"),
+        vcpu_quotas=quotas,
+    )
+
+
+B200_SOFTWARE = {Component.CUDA: "12.8", Component.EFA_INSTALLER: "1.41.0"}
+
+
+def b200(
+    driver: str | None,
+    kernel: str | None = "6.8.0-1021-aws",
+    told: Mapping[Component, str] = MappingProxyType({}),
+) -> View:
+    """Return P6-B200 nodes whose logs show a driver, a kernel and other versions."""
     own = tuple(
         node(
             name,
@@ -180,7 +226,30 @@ def b200(driver: str | None, kernel: str | None = "6.8.0-1021-aws") -> View:
         )
         for name in NODES
     )
-    return ec2(nodes=own)
+    versions = tuple(
+        SoftwareVersion(
+            node="" if component is Component.CUDA else name,
+            stream="s",
+            line=1,
+            raw="x",
+            component=component,
+            version=version,
+        )
+        for name in NODES
+        for component, version in told.items()
+    )
+    plugin = tuple(
+        NcclLine(
+            node=name,
+            stream="s",
+            line=9,
+            raw="NET/OFI Initializing aws-ofi-nccl 1.15.0",
+            kind=NcclKind.PLUGIN,
+        )
+        for name in NODES
+    )
+    lines = (*nccl().lines, *plugin)
+    return ec2(nodes=own, versions=versions, nccl=NcclLog(lines=lines))
 
 
 def capacity() -> tuple[Example, ...]:
@@ -478,6 +547,7 @@ def attachment() -> tuple[Example, ...]:
     """P7, P12, P14 to P16."""
     tcp = rule(protocol="tcp", from_port=0, to_port=65535)
     wide = rule(pairs=(), cidrs=("0.0.0.0/0",))
+    halves = rule(pairs=(), cidrs=("0.0.0.0/1", "128.0.0.0/1"))
     one_node = replace(RUN, nodes_needed=1)
     sockets = ec2(nccl=nccl(Transport.SOCKET))
     fabric = FabricManagerLine(
@@ -615,6 +685,21 @@ def attachment() -> tuple[Example, ...]:
             "P15", RISK, "anywhere beside it", hyperpod(groups=security(outbound=(rule(), wide)))
         ),
         Example("P15", RISK, "anywhere without it", hyperpod(groups=security(outbound=(wide,)))),
+        Example(
+            "P15",
+            RISK,
+            "anywhere in two halves",
+            hyperpod(groups=security(outbound=(rule(), halves))),
+        ),
+        Example("P15", RISK, "anywhere by a prefix list", listed("0.0.0.0/0")),
+        Example("P15", PASS, "a prefix list of the network's own ranges", listed("10.0.0.0/8")),
+        Example("P15", UNVERIFIED, "a prefix list was not read", listed(None)),
+        Example(
+            "P15",
+            RISK,
+            "IPv6 to anywhere",
+            hyperpod(groups=security(outbound=(rule(), rule(pairs=(), cidrs=("::/0",))))),
+        ),
         Example("P15", NA, "not HyperPod", ec2()),
         Example("P15", NA, "one node", hyperpod(run=one_node)),
         Example("P15", UNVERIFIED, "groups were not read", hyperpod(groups=denied())),
@@ -725,6 +810,43 @@ def surroundings() -> tuple[Example, ...]:
         Example("P11", NA, "no minimum for the family", ec2()),
         Example("P11", NA, "HyperPod ships no kernel log", hyperpod()),
         Example("P11", UNVERIFIED, "CUDA cannot be read", b200("570.86.15")),
+        Example("P11", PASS, "every component told", b200("570.86.15", told=B200_SOFTWARE)),
+        Example(
+            "P11",
+            FAIL,
+            "the job was built with an older CUDA",
+            b200("570.86.15", told={**B200_SOFTWARE, Component.CUDA: "12.6"}),
+        ),
+        Example(
+            "P11",
+            FAIL,
+            "the driver runs no CUDA that is new enough",
+            b200("570.86.15", told={Component.CUDA_DRIVER: "12.4"}),
+        ),
+        Example(
+            "P11",
+            UNVERIFIED,
+            "what the driver could run is not what the job was built with",
+            b200(
+                "570.86.15",
+                told={
+                    Component.CUDA_DRIVER: "13.0",
+                    Component.EFA_INSTALLER: B200_SOFTWARE[Component.EFA_INSTALLER],
+                },
+            ),
+        ),
+        Example(
+            "P11",
+            FAIL,
+            "an EFA installer too old",
+            b200("570.86.15", told={**B200_SOFTWARE, Component.EFA_INSTALLER: "1.38.0"}),
+        ),
+        Example(
+            "P11",
+            UNVERIFIED,
+            "the EFA installer cannot be read",
+            b200("570.86.15", told={Component.CUDA: "12.8"}),
+        ),
         Example("P11", UNVERIFIED, "the driver cannot be read", b200(None)),
         Example("P11", UNVERIFIED, "one node does not show its driver", ec2(nodes=one_silent)),
         Example("P11", UNVERIFIED, "no node", hyperpod(nodes=())),
@@ -1113,6 +1235,24 @@ def beyond() -> tuple[Example, ...]:
             hyperpod(keys=(read(KeyState(key="k", state="PendingDeletion")),)),
         ),
         Example("P28", UNVERIFIED, "the key was not read", hyperpod(keys=(denied("a key"),))),
+        Example(
+            "P28",
+            FAIL,
+            "one of several keys is disabled",
+            hyperpod(
+                keys=(
+                    read(KeyState(key="k", state="Enabled")),
+                    read(KeyState(key="v", used_by="volumes of gpu", state="Disabled")),
+                )
+            ),
+        ),
+        Example(
+            "P28", UNVERIFIED, "a state was not returned", hyperpod(keys=(read(KeyState(key="k")),))
+        ),
+        Example("P28", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),
+        Example("P28", UNVERIFIED, "log groups were not read", hyperpod(retention=denied())),
+        Example("P28", UNVERIFIED, "log groups were not returned", hyperpod(retention=read(()))),
+        Example("P28", UNVERIFIED, "the EKS cluster was not read", eks(secrets_read=denied())),
         Example("P28", UNVERIFIED, "no file system", stored(systems=REFUSED, metrics=False)),
         Example("P29", PASS, "room in the quota", hyperpod()),
         Example(
@@ -1121,7 +1261,61 @@ def beyond() -> tuple[Example, ...]:
             "the quota is used up",
             hyperpod(usage_quotas=read((Quota(name=f"ml.{KIND} for cluster usage", value=2.0),))),
         ),
-        Example("P29", NA, "not HyperPod", ec2()),
+        Example(
+            "P29",
+            RISK,
+            "the clusters of the account are full",
+            hyperpod(usage_quotas=read((TYPE_QUOTA, Quota(name=OVER_CLUSTERS, value=2.0)))),
+        ),
+        Example(
+            "P29",
+            RISK,
+            "a volume is larger than allowed",
+            hyperpod(
+                cluster=cluster(group(volume_gb=(500, 4000))),
+                usage_quotas=read((TYPE_QUOTA, Quota(name=VOLUME_SIZE, value=2000.0))),
+            ),
+        ),
+        Example("P29", PASS, "a Capacity Block counts against no vCPU quota", ec2()),
+        Example("P29", PASS, "room for the vCPUs of one more node", counting(used(384, of=576))),
+        Example("P29", RISK, "no room for the vCPUs of one more node", counting(used(384, of=500))),
+        Example(
+            "P29",
+            RISK,
+            "the nodes alone fill the quota though its use was not read",
+            counting(used(None, of=400)),
+        ),
+        Example("P29", UNVERIFIED, "the use was not read", counting(used(None, of=5000))),
+        Example("P29", UNVERIFIED, "the vCPU quota was not read", counting(None)),
+        Example(
+            "P29",
+            UNVERIFIED,
+            "the vCPU quota was denied",
+            counting(QuotaSight(denied("the quota"))),
+        ),
+        Example(
+            "P29",
+            UNVERIFIED,
+            "Spot limits are not judged",
+            counting(used(384, of=5000), lifecycle="spot"),
+        ),
+        Example(
+            "P29",
+            UNVERIFIED,
+            "a family without a listed quota",
+            counting(used(384, of=5000), instance_type="dl1.24xlarge"),
+        ),
+        Example("P29", UNVERIFIED, "instances were not read", ec2(instances=denied())),
+        Example("P29", UNVERIFIED, "no instance was returned", ec2(instances=read(()))),
+        Example(
+            "P29", UNVERIFIED, "one instance was not returned", ec2(instances=read(MEMBERS[:1]))
+        ),
+        Example("P29", RISK, "EBS storage is used up", ec2(ebs_quota=used(50.0, of=50.0))),
+        Example("P29", UNVERIFIED, "EBS storage is tight", ec2(ebs_quota=used(49.0, of=50.0))),
+        Example("P29", UNVERIFIED, "EBS use was not read", ec2(ebs_quota=used(None, of=50.0))),
+        Example(
+            "P29", UNVERIFIED, "EBS quota was not read", ec2(ebs_quota=QuotaSight(denied("EBS")))
+        ),
         Example("P29", UNVERIFIED, "quotas were not read", hyperpod(usage_quotas=denied())),
         Example("P29", UNVERIFIED, "the quota was not returned", hyperpod(usage_quotas=read(()))),
         Example("P29", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpuvet.model.base import Value
+from gpuvet.parse.commands import Command
 from gpuvet_evals.answer import Answer, AnswerStatus, find_answer
 from gpuvet_evals.assertions.grounded import score_grounding
 from gpuvet_evals.assertions.job_spec import SpecChecker, score_handed_out, score_job_spec
@@ -19,7 +20,6 @@ from gpuvet_evals.assertions.patterns import (
     patterns_of,
     score_patterns,
 )
-from gpuvet_evals.audit.commands import Command
 from gpuvet_evals.audit.grounding import Grounding, Trace, grounding_of, trace_answer
 from gpuvet_evals.audit.leaks import (
     LeakFinding,

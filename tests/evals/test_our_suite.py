@@ -143,7 +143,7 @@ def journal_of(eval_: Eval, answer: str, evidence: str) -> Journal:
     """Return a run that read the evidence and gave the answer."""
     investigation = eval_.task_type == "investigation"
     writer = JournalWriter(eval_.id, investigation=investigation).user(eval_.prompt)
-    given = {"service_name": "logs", "operation_name": "start_query", "parameters": {}}
+    given = {"service_name": "logs", "operation_name": "start_query"}
     writer.use("use_aws", given).result(evidence)
     if investigation:
         return writer.record("investigation_summary_md", answer).journal()

@@ -29,6 +29,7 @@ def preflight_model(report: PreflightReport) -> Page:
             _starts(report),
             _arithmetic(ordered),
             _spec(report),
+            _past(report),
             _unseen(report),
         ),
         steps=tuple(
@@ -189,6 +190,29 @@ def _spec(report: PreflightReport) -> Table:
         rows=rows,
         note="; ".join(plain(line) for line in report.simulation[:6]),
         empty="no job spec was given, or nothing was found in it",
+    )
+
+
+def _past(report: PreflightReport) -> Table:
+    history = report.history
+    rows = [
+        (
+            utc(one.at),
+            plain(", ".join(one.nodes)),
+            whole_plain(one.what),
+            ", ".join(one.told_by),
+            "counted" if one.counted else "outside of the hours seen",
+        )
+        for one in (history.past if history else ())[:MOST_ROWS]
+    ]
+    return Table(
+        key="past",
+        title="Faults and replacements before now",
+        columns=("When", "Nodes", "What", "Told by", "Counts"),
+        kinds=("text", "code", "text", "text", "text"),
+        rows=rows,
+        note=whole_plain("; ".join(history.not_counted)) if history else "",
+        empty="no fault and no replacement was told",
     )
 
 

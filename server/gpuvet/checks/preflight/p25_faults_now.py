@@ -24,6 +24,8 @@ def faults_now(view: View) -> Iterator[Part]:
     labels = _labels(view)
     if view.orchestrator is Orchestrator.HYPERPOD_EKS:
         yield from (unread(one, one.what) for one in view.places if one.was_refused)
+        if view.kube_nodes.was_refused:
+            yield unread(view.kube_nodes, "health labels")
     for node in view.nodes:
         yield from _node(view, node, labels.get(node.node), is_short=is_short)
     if not view.nodes:

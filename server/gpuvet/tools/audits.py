@@ -1,4 +1,4 @@
-"""One page of an audit, as its tool answers it."""
+"""The tool that says what may be claimed of a period."""
 
 from pydantic import AwareDatetime, Field
 
@@ -7,6 +7,11 @@ from gpuvet.model.base import Value
 from gpuvet.model.cause import Label
 from gpuvet.model.report import ReportWindow
 from gpuvet.model.verdict import Verdict
+from gpuvet.modes.audit import audit_report as report_audit
+from gpuvet.modes.window import Asked as Times
+from gpuvet.report.audit import fault_line, group_holes, next_steps, replaced_line, used_total
+from gpuvet.tools.arguments import Asked
+from gpuvet.tools.request import Reply, Request, Rest, detail_of
 
 _WHY_CHARACTERS = 240
 _CLAIM_CHARACTERS = 500
@@ -79,19 +84,32 @@ class AuditPage(Value):
     cursor: str | None = None
 
 
-def sight_order(report: AuditReport, node: NodeSight) -> tuple[object, ...]:
+def audit_report(request: Request, asked: Asked) -> Reply[AuditPage]:
+    """Say whether the logs of a fleet can be trusted over a period, and what may be claimed.
+
+    Answers "were there GPU errors last week?": a sentence per node and one for the fleet with
+    hours seen of hours asked, every hole with its reason, recurring faults, replaced nodes, lost
+    GPU hours, and the cheapest step that would show more. 'full' adds the tables.
+    """
+    opened = request.case(asked.question)
+    report = report_audit(opened.case, Times(asked.since, asked.until), clock=opened.now)
+    ordered = sorted(report.sight, key=lambda n: _sight_order(report, n))
+
+    def page(kept: tuple[NodeSight, ...], rest: Rest) -> tuple[AuditPage, str]:
+        text = report.markdown if detail_of(asked) == "full" else report.short
+        return _page(report, kept, rest), text
+
+    return request.page(ordered, page, now=report.now)
+
+
+def _sight_order(report: AuditReport, node: NodeSight) -> tuple[object, ...]:
     """Return the place of a node: the most urgent first, then the least seen."""
     verdict = report.verdicts.get(node.node)
     rank = _URGENT.index(verdict) if verdict is not None else len(_URGENT)
     return (rank, node.hours_measured - node.hours_asked, node.node)
 
 
-def audit_page(
-    report: AuditReport, nodes: list[NodeSight], *, total: int, cursor: str | None
-) -> AuditPage:
-    """Return one page of an audit over some of its nodes."""
-    from gpuvet.report.audit import fault_line, group_holes, next_steps, replaced_line, used_total
-
+def _page(report: AuditReport, nodes: tuple[NodeSight, ...], rest: Rest) -> AuditPage:
     counts: dict[Verdict, int] = {}
     for verdict in report.verdicts.values():
         counts[verdict] = counts.get(verdict, 0) + 1
@@ -131,9 +149,7 @@ def audit_page(
         gpu_hours=used_total(report),
         next_steps=tuple(f"{s.what}: {s.step.do}" for s in next_steps(report)[:6]),
         not_seen_total=len(report.not_seen),
-        shown=len(nodes),
-        total=total,
-        cursor=cursor,
+        **rest._asdict(),
     )
 
 
