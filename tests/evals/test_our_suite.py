@@ -12,11 +12,23 @@ from pathlib import Path
 
 import pytest
 
+from gpuvet.case.load import load_case
 from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport
-from gpuvet.tools.arguments import Where
+from gpuvet.modes.audit import audit_report
+from gpuvet.modes.incident import incident_report
+from gpuvet.modes.preflight import preflight_report
+from gpuvet.modes.preflight_run import RunWords
+from gpuvet.modes.window import Asked
 from gpuvet.tools.case_judge import CaseJudge
+from gpuvet.tools.request import Request
+from gpuvet.tools.spec import (
+    SimulationQuestion,
+    SpecQuestion,
+    check_job_spec,
+    simulate_log_monitors,
+)
 from gpuvet_evals.evals_json import OFFLINE_EVALUATORS, Eval, read_evals
 from gpuvet_evals.inspection import RunIdentity, inspect_journal
 from gpuvet_evals.journal import Journal
@@ -101,18 +113,15 @@ class _Reports(dict[str, tuple[str, str]]):
 def _report(eval_: Eval, path: Path) -> tuple[str, str]:
     if eval_.id.startswith("spec-"):
         return _spec_report(eval_, path)
-    judge = CaseJudge(path, clock=lambda: datetime(2026, 11, 12, tzinfo=UTC))
+    case = load_case(path, question=eval_.prompt)
+    clock = case.meta.now or datetime(2026, 11, 12, tzinfo=UTC)
     if eval_.id.startswith("preflight"):
-        from gpuvet.modes.preflight_run import RunWords  # noqa: PLC0415 - only these evals need it
-
-        checked = judge.preflight(question=eval_.prompt, words=RunWords(), where=Where())
+        checked = preflight_report(case, RunWords(), clock=clock)
         return checked.markdown, _all_of(checked)
     if eval_.id.startswith(("audit", "silent")):
-        audit = judge.audit(question=eval_.prompt, since=None, until=None, where=Where())
+        audit = audit_report(case, Asked(), clock=clock)
         return audit.markdown, _all_of(audit)
-    incident = judge.incident(
-        question=eval_.prompt, since=None, until=None, failure_at=None, where=Where()
-    )
+    incident = incident_report(case, Asked(), clock=clock)
     return incident.markdown, _all_of(incident)
 
 
@@ -121,22 +130,23 @@ def _all_of(report: IncidentReport | AuditReport | PreflightReport) -> str:
 
 
 def _spec_report(eval_: Eval, path: Path) -> tuple[str, str]:
-    """Return what `gpuvet spec check` and `simulate` print, and the files themselves."""
+    """Return what the tools say of the spec and its log, and the files themselves."""
     files = files_of(eval_, EVALS_FOLDER)
     files |= {p.name: p.read_text(encoding="utf-8") for p in path.iterdir()}
     spec = next(text for name, text in files.items() if name.endswith(".yaml"))
     log = next((text for name, text in files.items() if name.endswith(".log")), None)
-    checked = _spec_text(spec, log)
+    checked = _spec_text(spec, log, CaseJudge(path))
     return checked, f"{checked}\n{json.dumps(files)}"
 
 
-def _spec_text(spec: str, log: str | None) -> str:
-    from gpuvet.tools.spec import check_job_spec, simulate_log_monitors  # noqa: PLC0415 - likewise
-
-    results = [check_job_spec(spec)]
+def _spec_text(spec: str, log: str | None, evidence: CaseJudge) -> str:
+    check = SpecQuestion(spec=spec)
+    texts = [check_job_spec(Request("check_job_spec", check, evidence), check).text]
     if log is not None:
-        results.append(simulate_log_monitors(spec, log))
-    return "\n\n".join(getattr(block, "text", "") for result in results for block in result.content)
+        asked = SimulationQuestion(spec=spec, log=log)
+        request = Request("simulate_log_monitors", asked, evidence)
+        texts.append(simulate_log_monitors(request, asked).text)
+    return "\n\n".join(texts)
 
 
 def journal_of(eval_: Eval, answer: str, evidence: str) -> Journal:
