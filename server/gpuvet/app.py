@@ -28,7 +28,9 @@ INSTRUCTIONS = (
     "incident_report first when something failed, hung, slowed or was lost; preflight_report "
     "before a run starts; audit_report whether there were errors in a period; node_verdicts for "
     "the grounds of nodes, log_coverage for single streams, timeline for the order of events, "
-    "explain_xid for a code or a line, check_job_spec for a HyperPodPyTorchJob."
+    "explain_xid for a code or a line, check_job_spec for a HyperPodPyTorchJob. Single sources: "
+    "list_clusters, list_nodes, cluster_events, find_log_sources, read_log_lines, read_metrics, "
+    "storage_status, network_status, capacity_status, account_changes."
 )
 
 

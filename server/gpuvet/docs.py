@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from gpuvet.aws.iam_policy import policy_text
+from gpuvet.aws.kubernetes_reads import cluster_role_text
 from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.checks.preflight_pages import preflight_checks_page
 from gpuvet.checks.spec_pages import spec_checks_page
@@ -54,6 +55,7 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("schemas/preflight.json", schema(PreflightReport)),
     PageMaker("schemas/access.json", schema(AccessReport)),
     PageMaker("iam-policy.json", policy_text),
+    PageMaker("kubernetes-role.yaml", cluster_role_text),
     PageMaker("schemas/audit.json", schema(AuditReport)),
     PageMaker("tools/definitions.json", definitions_text, "server/gpuvet"),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),

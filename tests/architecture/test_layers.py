@@ -20,6 +20,7 @@ LAYERS = (
     {"calculators"},
     {"checks"},
     {"aws"},
+    {"record"},
     {"case"},
     {"modes"},
     {"tools"},

@@ -16,6 +16,8 @@ _STAGES = MappingProxyType(
         "logs": "logs",
         "cloudwatch": "metrics",
         "amp": "metrics",
+        "prometheus": "metrics",
+        "kubernetes": "Kubernetes",
         "cloudtrail": "changes",
         "health": "AWS Health",
         "fsx": "storage",
@@ -40,11 +42,13 @@ class WatchedAws:
         self, operation: str, params: Mapping[str, Any], *, region: str | None = None
     ) -> Envelope[tuple[Page, ...]]:
         """Return one read, counted once it has ended; see `AwsDoor.read`."""
+        if operation == _QUERY_STARTED:
+            self.stages.begin(LOGS)
         answer = self._door.read(operation, params, region=region)
+        service = operation.partition(":")[0]
         if operation == _QUERY_ENDED:
             self.stages.advance(LOGS, "queries")
-        elif operation.partition(":")[0] != LOGS:
-            service = operation.partition(":")[0]
+        elif service != LOGS:
             self.stages.advance(_STAGES.get(service, service))
         elif operation != _QUERY_STARTED:
             self.stages.advance("log groups and streams")

@@ -8,9 +8,11 @@ from gpuvet.aws.clusters import find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
 from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.aws.watched import WatchedAws
 from gpuvet.case.case import Case
+from gpuvet.case.cluster_objects import with_cluster_objects
 from gpuvet.model.case import CaseForm, CaseMeta
 from gpuvet.model.evidence import Status
 from gpuvet.model.progress import Progress, silent
@@ -65,4 +67,13 @@ def live_case(
     )
     logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
     named = tuple((instance, "the question") for instance in found.instances)
-    return Case(meta=meta, files=(), aws=aws, logs=logs, named=named, ledger=ledger)
+    case = Case(
+        meta=meta,
+        files=(),
+        aws=aws,
+        logs=logs,
+        named=named,
+        doors=frozenset({PROMETHEUS, KUBERNETES}),
+        ledger=ledger,
+    )
+    return with_cluster_objects(case)

@@ -6,6 +6,8 @@ Pure: whoever shows it brings the clock and the screen.
 from threading import Lock
 from typing import NamedTuple, Protocol
 
+_ONE = {"calls": "call", "queries": "query"}
+
 
 class Step(NamedTuple):
     """One thing done."""
@@ -19,21 +21,22 @@ class Step(NamedTuple):
     @property
     def words(self) -> str:
         """Return the step as a reader sees it: `logs: 12 of 40 queries`."""
-        count = f"{self.done} of {self.total}" if self.total else f"{self.done}"
-        return f"{self.stage}: {count} {self.unit}"
+        if self.total:
+            return f"{self.stage}: {self.done} of {self.total} {self.unit}"
+        unit = _ONE.get(self.unit, self.unit) if self.done == 1 else self.unit
+        return f"{self.stage}: {self.done} {unit}"
 
 
 class Progress(Protocol):
     """Whoever wants to know how far a question has got; called from any thread."""
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: Step, /) -> None:
         """Take one step."""
         ...
 
 
-def silent(step: Step) -> None:
+def silent(_step: Step) -> None:
     """Tell nobody."""
-    del step
 
 
 class Stages:
@@ -42,20 +45,26 @@ class Stages:
     def __init__(self, tell: Progress) -> None:
         self._tell = tell
         self._done: dict[str, int] = {}
-        self._total: dict[str, int] = {}
+        self._planned: dict[str, int] = {}
+        self._begun: dict[str, int] = {}
         self._lock = Lock()
 
-    def expect(self, stage: str, more: int) -> None:
-        """Add to what there is of a stage."""
+    def plan(self, stage: str, more: int) -> None:
+        """Add to what there will be of a stage."""
         with self._lock:
-            self._total[stage] = self._total.get(stage, 0) + more
+            self._planned[stage] = self._planned.get(stage, 0) + more
+
+    def begin(self, stage: str) -> None:
+        """Count one thing begun: there are at least so many."""
+        with self._lock:
+            self._begun[stage] = self._begun.get(stage, 0) + 1
 
     def advance(self, stage: str, unit: str = "calls") -> None:
-        """Count one thing done and tell it; a total that turns out too small is left out."""
+        """Count one thing done and tell it."""
         with self._lock:
             done = self._done[stage] = self._done.get(stage, 0) + 1
-            total = self._total.get(stage)
-            known = total if total is not None and total >= done else None
+            total = max(self._planned.get(stage, 0), self._begun.get(stage, 0))
+            known = max(total, done) if total else None
             step = Step(stage, unit, done, known, sum(self._done.values()))
             # Told inside the lock: steps of several threads arrive in the order of their counts.
             self._tell(step)

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 Choice = Literal["core", "all"]
 _NONE: Mapping[str, str] = MappingProxyType({})
+# A case has its nodes and its account; an argument that could choose others would mislead.
+_OF_A_CASE = dict.fromkeys(
+    ("cluster", "instances", "tag", "profile", "region", "role"),
+    "this server answers from the case it was started with: leave out cluster, instances, tag, "
+    "profile, region and role, or start it without --case",
+)
 
 
 def all_tools(
@@ -31,8 +37,9 @@ def all_tools(
         choice: `core` leaves out the tools that show single sources.
         without: Arguments that this server does not take, each with the reason.
     """
+    left_out = without if is_account else {**_OF_A_CASE, **without}
     return [
-        build_tool(row, evidence, without)
+        build_tool(row, evidence, left_out)
         for row in TOOLS
         if (choice == "all" or row.is_core) and (is_account or not row.needs_account)
     ]

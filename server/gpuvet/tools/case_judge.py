@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from gpuvet.tools.arguments import Where
     from gpuvet.tools.request import AccountDoor, Opened
 
-_ELSEWHERE = (
-    "this server answers from the case it was started with: leave out cluster, instances, tag, "
-    "profile, region and role, or start it without --case"
-)
-
 
 def _present() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 (an edge: only cases without a clock ask)
@@ -53,8 +48,7 @@ class CaseJudge:
         progress: Progress = silent,
     ) -> "Opened":
         """Return the case; see `Evidence.case`."""
-        del progress  # nothing is waited for
-        _refuse_elsewhere(where)
+        del where, progress  # a case has its nodes, and nothing is waited for
         from gpuvet.tools.request import Opened
 
         case = self._read()
@@ -94,8 +88,3 @@ class CaseJudge:
             if self._case is None:
                 self._case = load_case(self._path, question=self._question)
             return self._case
-
-
-def _refuse_elsewhere(where: "Where") -> None:
-    if any(where):
-        raise UsageError(_ELSEWHERE)

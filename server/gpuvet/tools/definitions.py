@@ -26,6 +26,8 @@ _SHARED = (
     *("detail", "cursor", "profile", "region", "role"),
 )
 _LONGEST_ENUM = 12
+# What many answers have alike: told once in references/, and here as an object.
+_ALIKE = frozenset({"window", "sources", "not_seen", "groups", "gaps"})
 
 
 def definitions_text() -> str:
@@ -112,7 +114,9 @@ def _members(real: Mapping[str, Any], known: Json, levels: int) -> Json:
     required = [n for n in real.get("required", ()) if not _is_nullable(members[n])]
     told: Json = {
         "type": "object",
-        "properties": {n: _outline(one, known, levels - 1) for n, one in members.items()},
+        "properties": {
+            n: _outline(one, known, 0 if n in _ALIKE else levels - 1) for n, one in members.items()
+        },
         "additionalProperties": False,
     }
     if required and levels == _LEVELS:
