@@ -77,8 +77,8 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     status = int(head.split(b" ", 2)[1])
     if b"transfer-encoding: chunked" not in head:
-        (size,) = (line for line in head.split(b"\r\n") if line.startswith(b"content-length:"))
-        return status, await reader.readexactly(int(size.partition(b":")[2]))
+        (told,) = (line for line in head.split(b"\r\n") if line.startswith(b"content-length:"))
+        return status, await reader.readexactly(int(told.partition(b":")[2]))
     body = bytearray()
     while True:
         size = int(await reader.readline(), 16)
