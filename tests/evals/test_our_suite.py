@@ -12,11 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from gpuvet.case import load_case
 from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport
-from gpuvet.tools.arguments import Where
-from gpuvet.tools.case_judge import CaseJudge
+from gpuvet.modes.audit import audit_report
+from gpuvet.modes.incident import incident_report
+from gpuvet.modes.preflight import preflight_report
+from gpuvet.modes.preflight_run import RunWords
+from gpuvet.modes.spec import check_text
+from gpuvet.modes.spec_simulate import TEXT_LIMITS, simulate_spec
+from gpuvet.modes.window import Asked
+from gpuvet.report.simulation import simulation_text
+from gpuvet.report.spec import spec_markdown
 from gpuvet_evals.evals_json import OFFLINE_EVALUATORS, Eval, read_evals
 from gpuvet_evals.inspection import RunIdentity, inspect_journal
 from gpuvet_evals.journal import Journal
@@ -25,6 +33,7 @@ from gpuvet_evals.locate import files_of
 from gpuvet_evals.run.worlds import WorldPlan, read_worlds, write_world
 from gpuvet_evals.spec_checker import GpuvetChecker
 
+NOW = datetime(2026, 11, 12, tzinfo=UTC)  # only for a case without a clock
 ROOT = Path(__file__).parents[2]
 EVALS_FOLDER = ROOT / "evals"
 EVALS = read_evals((EVALS_FOLDER / "evals.json").read_bytes()).evals
@@ -101,23 +110,17 @@ class _Reports(dict[str, tuple[str, str]]):
 def _report(eval_: Eval, path: Path) -> tuple[str, str]:
     if eval_.id.startswith("spec-"):
         return _spec_report(eval_, path)
-    judge = CaseJudge(path, clock=lambda: datetime(2026, 11, 12, tzinfo=UTC))
+    case = load_case(path, question=eval_.prompt)
     if eval_.id.startswith("preflight"):
-        from gpuvet.modes.preflight_run import RunWords  # noqa: PLC0415 - only these evals need it
-
-        checked = judge.preflight(question=eval_.prompt, words=RunWords(), where=Where())
-        return checked.markdown, _all_of(checked)
+        return _both(preflight_report(case, RunWords(), clock=NOW))
     if eval_.id.startswith(("audit", "silent")):
-        audit = judge.audit(question=eval_.prompt, since=None, until=None, where=Where())
-        return audit.markdown, _all_of(audit)
-    incident = judge.incident(
-        question=eval_.prompt, since=None, until=None, failure_at=None, where=Where()
-    )
-    return incident.markdown, _all_of(incident)
+        return _both(audit_report(case, Asked(), clock=NOW))
+    return _both(incident_report(case, Asked(), clock=NOW))
 
 
-def _all_of(report: IncidentReport | AuditReport | PreflightReport) -> str:
-    return f"{report.markdown}\n{report.model_dump_json()}"
+def _both(report: IncidentReport | AuditReport | PreflightReport) -> tuple[str, str]:
+    """Return the answer, and all that was read for it."""
+    return report.markdown, f"{report.markdown}\n{report.model_dump_json()}"
 
 
 def _spec_report(eval_: Eval, path: Path) -> tuple[str, str]:
@@ -126,17 +129,11 @@ def _spec_report(eval_: Eval, path: Path) -> tuple[str, str]:
     files |= {p.name: p.read_text(encoding="utf-8") for p in path.iterdir()}
     spec = next(text for name, text in files.items() if name.endswith(".yaml"))
     log = next((text for name, text in files.items() if name.endswith(".log")), None)
-    checked = _spec_text(spec, log)
-    return checked, f"{checked}\n{json.dumps(files)}"
-
-
-def _spec_text(spec: str, log: str | None) -> str:
-    from gpuvet.tools.spec import check_job_spec, simulate_log_monitors  # noqa: PLC0415 - likewise
-
-    results = [check_job_spec(spec)]
+    texts = [spec_markdown([check_text(spec)])]
     if log is not None:
-        results.append(simulate_log_monitors(spec, log))
-    return "\n\n".join(getattr(block, "text", "") for result in results for block in result.content)
+        texts.append(simulation_text(simulate_spec(spec, text=log, limits=TEXT_LIMITS)))
+    checked = "\n\n".join(texts)
+    return checked, f"{checked}\n{json.dumps(files)}"
 
 
 def journal_of(eval_: Eval, answer: str, evidence: str) -> Journal:
