@@ -96,7 +96,9 @@ def _grade(options: argparse.Namespace) -> int:
     if outcome.stopped:
         _say(f"gpuvet-evals: {outcome.stopped}; what was judged is kept, run it again to go on")
     suite = outcome.suite
-    return EXIT_USAGE if len(suite.broken) == suite.runs else EXIT_OK
+    if len(suite.broken) == suite.runs:
+        return EXIT_USAGE
+    return EXIT_TOO_LITTLE if options.judge and suite.unjudged else EXIT_OK
 
 
 def _budget(options: argparse.Namespace) -> "Budget":
