@@ -25,6 +25,7 @@ LAYERS = (
     {"modes"},
     {"tools"},
     {"app", "docs"},
+    {"web"},
     {"commands"},
     {"cli", "__main__"},
 )
@@ -33,11 +34,16 @@ LAYERS = (
 CONFINED = {
     "boto3": ("server/gpuvet/aws/live",),
     "botocore": ("server/gpuvet/aws/live",),
-    "mcp": ("server/gpuvet/tools/", "server/gpuvet/app.py", "evals/gpuvet_evals/run/"),
+    "mcp": (
+        "server/gpuvet/tools/",
+        "server/gpuvet/app.py",
+        "server/gpuvet/web/",
+        "evals/gpuvet_evals/run/",
+    ),
     "jinja2": ("server/gpuvet/report/", "evals/gpuvet_evals/report"),
     "ruamel": ("server/gpuvet/parse/yaml_text.py",),
     "anthropic": ("evals/gpuvet_evals/model.py",),
-    "socket": ("server/gpuvet/aws/live",),
+    "socket": ("server/gpuvet/aws/live", "server/gpuvet/web/run.py"),
     "http": ("server/gpuvet/aws/live",),
     "urllib": ("server/gpuvet/aws/live",),
     "subprocess": ("server/gpuvet/simulate/guard.py",),
@@ -48,8 +54,8 @@ CONFINED = {
     "marshal": (),
     "shelve": (),
     "ctypes": (),
-    "uvicorn": ("server/gpuvet/app.py",),
-    "starlette": ("server/gpuvet/app.py",),
+    "uvicorn": ("server/gpuvet/web/",),
+    "starlette": ("server/gpuvet/web/",),
     "requests": (),
     "httpx": (),
     # POSIX only: Claude Desktop runs on Windows too.

@@ -4,6 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gpuvet.case.case import Case
+from gpuvet.case.cluster_objects import with_cluster_objects
 from gpuvet.case.container import Container
 from gpuvet.case.content import LIMITS, Limits
 from gpuvet.case.documents import one_document
@@ -41,10 +42,11 @@ def load_case(
     if container.form is CaseForm.FILE:
         document, file, size = one_document(container)
         if is_object(document) and is_scenario(document):
-            return read_scenario(document, file=file, size=size, question=question)
+            scenario = read_scenario(document, file=file, size=size, question=question)
+            return with_cluster_objects(scenario)
         if is_object(document) and is_verdict_case(document):
             return read_verdict_case(document, file=file, size=size, question=question)
     recorded = read_recording(container)
     if recorded is not None:
         return recorded_case(recorded, question=question)
-    return read_folder(container, question=question, now=now)
+    return with_cluster_objects(read_folder(container, question=question, now=now))

@@ -16,6 +16,7 @@ from gpuvet.case.container import Container
 from gpuvet.case.live_case import live_case
 from gpuvet.case.recording import read_recording, recorded_case
 from gpuvet.commands.common import clock
+from gpuvet.commands.progress import on_terminal
 from gpuvet.commands.recording import (
     Taken,
     check_arguments,
@@ -100,6 +101,7 @@ def _live(args: argparse.Namespace, target: Target, recorder: Taken | None) -> C
         account=opened.who.account,
         question=args.question,
         max_scan_gb=args.max_scan_gb,
+        progress=on_terminal(),
     )
 
 
