@@ -55,6 +55,7 @@ class Inspection(Value):
     notes: tuple[str, ...] = ()
     sources: tuple[SourceRow, ...] = ()
     not_seen: tuple[NotSeenRow, ...] = ()
+    not_seen_total: int = 0
     shown: int = 0
     total: int = 0
     cursor: str | None = None
