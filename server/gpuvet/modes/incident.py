@@ -51,6 +51,7 @@ from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences, read_gpu
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
@@ -145,7 +146,9 @@ def _gather_branches(
         guilty=tuple(_guilty(guilty)),
         outliers=(*outlier_sentences(evidence), *gauge_outliers(gathered.faults.numbers)),
         capabilities=_capabilities(case, scope, gathered),
-        not_seen=activity_not_seen(gpu, gathered.nodes, evidence.orchestrator),
+        not_seen=not_of_the_ledger(
+            case, activity_not_seen(gpu, gathered.nodes, evidence.orchestrator)
+        ),
     )
 
 

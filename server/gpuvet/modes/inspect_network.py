@@ -20,7 +20,7 @@ from gpuvet.model.inspection import NetworkRow, NetworkStatus
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.gather_network import network_view
 from gpuvet.modes.inspect_storage import missing_rows, scope_of
-from gpuvet.modes.inspection import Look, counts_of, of_operations, state_of, told
+from gpuvet.modes.inspection import Look, counts_of, state_of, told, whole_of
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, utc
 
@@ -51,7 +51,7 @@ def network_status(case: Case, times: Asked, *, now: datetime) -> NetworkStatus:
     ]
     rows = tuple(sorted(dict.fromkeys(found), key=lambda row: _ORDER.index(row.state)))
     answers = look.answers()
-    state = state_of(len(rows), of_operations(answers, *_DECIDING))
+    state = state_of(len(rows), whole_of(answers, beside=()))
     states = ", ".join(f"{n} {word}" for word, n in counts_of(r.state for r in rows).items())
     none = told(state, "nothing about the network was found", "the network is")
     common = look.common(len(rows), answers, state)
@@ -64,14 +64,6 @@ def network_status(case: Case, times: Asked, *, now: datetime) -> NetworkStatus:
         notes=_NOTES,
         rows=rows,
     )
-
-
-_DECIDING = (
-    *("ec2:DescribeInstances", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets"),
-    *("ec2:DescribeRouteTables", "ec2:DescribeInstanceTypes", "sagemaker:DescribeCluster"),
-    *("cloudwatch:ListMetrics", "cloudwatch:GetMetricData", "cloudtrail:LookupEvents"),
-    *("logs:StartQuery", "logs:GetQueryResults"),
-)
 
 
 _NOTES = (

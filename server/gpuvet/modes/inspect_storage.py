@@ -15,7 +15,7 @@ from gpuvet.model.inspection import FileSystemRow, StorageStatus
 from gpuvet.model.report import NotSeenRow
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.gather_storage import storage_inputs
-from gpuvet.modes.inspection import Look, of_operations, state_of, told
+from gpuvet.modes.inspection import Look, state_of, told, whole_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted
@@ -60,8 +60,7 @@ def storage_status(case: Case, times: Asked, *, now: datetime) -> StorageStatus:
     judged = storage_evidence(inputs)
     rows = tuple(_row(one) for one in seen_systems(inputs))
     answers = look.answers()
-    deciding = ("fsx:DescribeFileSystems", "cloudwatch:ListMetrics", "cloudwatch:GetMetricData")
-    state = state_of(len(rows), of_operations(answers, *deciding))
+    state = state_of(len(rows), whole_of(answers, beside=()))
     ours = sum(1 for row in rows if row.is_linked)
     none = told(state, "no FSx for Lustre file system in this account and region", "they are")
     common = look.common(len(rows), answers, state)

@@ -76,7 +76,7 @@ def list_clusters(request: Request, asked: AccountPaged) -> Reply[ClusterList]:
 
 
 def list_nodes(request: Request, asked: NodesPaged) -> Reply[NodeList]:
-    """List a cluster's nodes as the platform sees them now; those that do not run come first.
+    """List a cluster's nodes as the platform sees them now, those not running first.
 
     State, message, instance group and type, launch, image, EC2 status checks. A running node is
     not a healthy one: node_verdicts judges.

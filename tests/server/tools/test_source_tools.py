@@ -88,12 +88,15 @@ async def test_every_answer_says_what_was_read_and_never_nothing_alone(
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("tool", [tool for tool in SOURCE_TOOLS if tool != "list_clusters"])
 async def test_a_recorded_account_and_a_live_one_say_the_same(tool: str, name: str) -> None:
-    case, live = await ask_case(tool, name), await ask_account(tool, name)
+    case = await ask_case(tool, name, detail="full")
+    live = await ask_account(tool, name, detail="full")
     # A live question asks EC2 by what finds the cluster's nodes: another call, the same rows.
     assert [without_evidence(row) for row in live["rows"]] == [
         without_evidence(row) for row in case["rows"]
     ]
-    assert live["state"] == case["state"]
+    # These also look at Kubernetes objects, which no scenario has recorded.
+    asks_kubernetes = tool in {"network_status", "storage_status"} and name in {"s06", "s08"}
+    assert live["state"] == case["state"] or (asks_kubernetes and live["reason"] == "not_recorded")
 
 
 async def test_the_clusters_of_an_account_are_found_by_what_names_them() -> None:
