@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from gpuvet.aws.door import AwsDoor, LineGap, LineSearch, LogLine, LogStream, NodeName
 from gpuvet.aws.log_asks import HOUR, Asked, LogAsks, Query, hours_around, whole_groups
-from gpuvet.aws.log_groups import GroupFacts, LogGroups
 from gpuvet.aws.log_queries import (
     CANDIDATES,
     bins_query,
@@ -23,6 +22,7 @@ from gpuvet.aws.log_queries import (
     packed,
 )
 from gpuvet.aws.log_streams import LogStreams
+from gpuvet.aws.node_groups import GroupFacts, LogGroups
 from gpuvet.aws.query_runs import Ask, Found, QueryRuns, Row, Unread, group_of
 from gpuvet.aws.stream_counts import Counted, stream_counts, without_kernel
 from gpuvet.aws.timestamps import as_datetime

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gpuvet.aws.door import LogStream, NodeName
-from gpuvet.aws.log_groups import LogGroups
 from gpuvet.aws.log_queries import MOST_GROUPS, MOST_ROWS, Part, packed, system_logs
+from gpuvet.aws.node_groups import LogGroups
 from gpuvet.aws.query_runs import Ask
 from gpuvet.model.coverage import LogClass
 from gpuvet.model.evidence import Window

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from gpuvet.aws.door import AwsDoor, LogStream, NodeName
 from gpuvet.aws.log_asks import Asked, LogAsks, hours_around, pattern_of, whole_groups
-from gpuvet.aws.log_groups import Candidates, LogGroups, why
 from gpuvet.aws.log_queries import bins_query, lines_query, writers_query
+from gpuvet.aws.node_groups import Candidates, LogGroups, why
 from gpuvet.aws.query_runs import Ask, QueryRuns, Unread, group_of
 from gpuvet.aws.stream_names import Owners
 from gpuvet.model.evidence import Envelope, Reason, Window

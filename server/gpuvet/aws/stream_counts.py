@@ -5,7 +5,7 @@ from datetime import datetime
 
 from gpuvet.aws.door import LogStream
 from gpuvet.aws.log_asks import Asked
-from gpuvet.aws.log_groups import GroupFacts
+from gpuvet.aws.node_groups import GroupFacts
 from gpuvet.aws.query_runs import Found, Unread, group_of
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.coverage import HourCount, LogClass, Shipper, StreamCounts

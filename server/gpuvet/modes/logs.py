@@ -88,7 +88,8 @@ def _history(
 ) -> tuple[tuple[LogLine, ...], Sequence[NotSeen]]:
     """Return the lines of the month before: a fault that comes back weighs more."""
     lines = case.logs.gpu_lines(streams, before)
-    what = f"driver lines of the {RECURRENCE_DAYS} days before: faults that still stand, or came back"
+    span = f"driver lines of the {RECURRENCE_DAYS} days before"
+    what = f"{span}: faults that still stand, or came back"
     nodes = {gap.node for gap in case.logs.unread_lines(streams, before)}
     missing = [
         one.model_copy(update={"nodes": tuple(sorted(nodes))})
