@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gpuvet.aws.budget import MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
+from gpuvet.aws.budget import JUDGING_SECONDS, MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
+from gpuvet.aws.memory import Memory
 from gpuvet.errors import UsageError
 from gpuvet.model.progress import Progress, silent
 
@@ -32,6 +33,7 @@ class LiveSource:
         self._calls = calls
         self._max_scan_gb = max_scan_gb
         self._allowed_groups = tuple(allowed_groups)
+        self._memory = Memory(accounts.clock.monotonic)
 
     def case(
         self,
@@ -63,7 +65,10 @@ class LiveSource:
             question=question,
             max_scan_gb=self._max_scan_gb,
             progress=progress,
+            known={} if now is None else self._memory.of((where, clock)),
         )
+        if case.ledger is not None:
+            self._memory.keep((where, clock), case.ledger)
         return Opened(case, clock, self._allowed_groups)
 
     def account(
@@ -91,7 +96,12 @@ class LiveSource:
         )
 
     def _enter(self, where: "Where") -> "Entered":
-        budget = Budget(self._seconds, self._calls, monotonic=self._accounts.clock.monotonic)
+        budget = Budget(
+            self._seconds,
+            self._calls,
+            kept=JUDGING_SECONDS,
+            monotonic=self._accounts.clock.monotonic,
+        )
         return self._accounts.enter(
             profile=where.profile, region=where.region, role=where.role, budget=budget
         )
