@@ -11,6 +11,7 @@ from simulated import limits
 from simulated.account import Account, Fault, Params, account_of
 from simulated.clients import live_door
 from simulated.fleet import CLUSTER, GROUPS, HOUR, NOW, Fleet, Kind, Stream, fleet, node, xid
+from simulated.queries import Query
 
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
 from gpuvet.aws.door import LogStream, NodeName
@@ -361,9 +362,11 @@ def test_a_query_that_cannot_start_closes_the_streams_it_names(code: str, reason
 def test_a_query_that_ends_otherwise_closes_the_streams_it_names(state: str) -> None:
     made = fleet("ec2", 900)
     lost = made.carrier(5).name
-    account = account_of(
-        made, broken_queries=lambda one: state if f'"{lost}"' in one.text else None
-    )
+
+    def broken(one: Query) -> str | None:
+        return state if f'"{lost}"' in one.text else None
+
+    account = account_of(made, broken_queries=broken)
     found = logs(account).gpu_lines(streams_of(made), WINDOW)
     gaps = logs(account).unread_lines(streams_of(made), WINDOW)
     assert (found.status, found.reason) == (Status.PARTIAL, Reason.TIMED_OUT)

@@ -1,6 +1,7 @@
 """Later pages of one question: read once, gone on with where something was left, never stale."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -87,6 +88,11 @@ def test_what_the_calls_of_one_page_did_not_reach_the_next_page_reads() -> None:
     assert not [row for row in reports[-1].not_seen if row.reason == "budget"]
 
 
+def cursor_of(result: Any) -> str | None:  # noqa: ANN401 (what a client's call returns)
+    content: dict[str, Any] = result.structured_content or {}
+    return content.get("cursor")
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
@@ -98,12 +104,10 @@ async def test_a_client_that_pages_through_a_fleet_has_it_read_once() -> None:
     own = source(asked)
     asked_for = {"cluster": CLUSTER, "detail": "full"}
     async with Client(build_server(own, is_account=True)) as client:
-        result = await client.call_tool("node_verdicts", asked_for)
-        seen, cursor = 1, (result.structured_content or {}).get("cursor")
-        queries = asked.made["logs:StartQuery"]
+        cursor = cursor_of(await client.call_tool("node_verdicts", asked_for))
+        seen, queries = 1, asked.made["logs:StartQuery"]
         while cursor:
-            result = await client.call_tool("node_verdicts", {"cursor": cursor})
-            cursor = (result.structured_content or {}).get("cursor")
+            cursor = cursor_of(await client.call_tool("node_verdicts", {"cursor": cursor}))
             seen += 1
     assert seen > 1
     assert asked.made["logs:StartQuery"] == queries

@@ -13,7 +13,7 @@ from gpuvet.aws.reads import read_of
 from gpuvet.aws.recorded import canonical
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.evidence import Envelope, Reason, Status
-from gpuvet.model.untyped import objects_at
+from gpuvet.model.untyped import objects_at, text_at
 
 # How the note of a call begins that does not apply to these nodes.
 NOT_ASKED = "not asked:"
@@ -65,8 +65,8 @@ class NarrowedAws:
             mine = [one for one in objects_at(row, "Instances") if one.get("InstanceId") in wanted]
             if mine:
                 kept.append({**row, "Instances": mine})
-        found = {one.get("InstanceId") for row in kept for one in objects_at(row, "Instances")}
-        if found != wanted:
+        found = {text_at(one, "InstanceId") for row in kept for one in objects_at(row, "Instances")}
+        if wanted - found:
             return None
         update = {"params": canonical(params), "value": ({"Reservations": kept},), "pages": 1}
         return listed.model_copy(update=update)
@@ -110,7 +110,7 @@ def _asks_for_all(params: Mapping[str, Any]) -> bool:
 
 def _ids_asked(params: Mapping[str, Any]) -> frozenset[str] | None:
     """Return the ids of a call that asks for instances by id and by nothing else."""
-    filters: Sequence[Mapping[str, Any]] = params.get("Filters") or ()
-    if params.keys() != {"Filters"} or [one.get("Name") for one in filters] != ["instance-id"]:
+    filters: list[Mapping[str, Any]] = list(params.get("Filters") or ())
+    if set(params) != {"Filters"} or [one.get("Name") for one in filters] != ["instance-id"]:
         return None
     return frozenset(filters[0].get("Values") or ())
