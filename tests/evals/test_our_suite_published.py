@@ -120,10 +120,14 @@ def test_each_form_of_world_is_played_and_graded(
         clock=lambda: datetime(2026, 11, 12, tzinfo=UTC),
     )
     assert main(["grade", str(tmp_path), "--quiet", "--format", "json"]) == 0
+    said = capsys.readouterr().out
+    main(["lint", str(tmp_path)])
+    linted = capsys.readouterr().out
 
+    assert "identifier" not in linted
     assert result.is_whole
     assert len(result.played) == 11  # a negative has one side
-    graded = json.loads(capsys.readouterr().out)
+    graded = json.loads(said)
     assert graded["statuses"] == {"final": 11}
     for name, tool in PLAYED.items():
         assert ("no tool" in model.told[name]) is False, tool
