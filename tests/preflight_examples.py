@@ -62,7 +62,7 @@ from gpuvet.model.capacity import (
 from gpuvet.model.changes import EventMeaning
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
-from gpuvet.model.coverage import CoverageStatus, Shipper
+from gpuvet.model.coverage import CoverageStatus, Shipper, SourceCoverage
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
 from gpuvet.model.network import (
@@ -398,6 +398,14 @@ def capacity() -> tuple[Example, ...]:
         Example("P3", UNVERIFIED, "another family on demand", on_demand("g5.48xlarge")),
         Example(
             "P3",
+            RISK,
+            "another family on demand whose quota is used up",
+            replace(
+                on_demand("g5.48xlarge"), vcpu_quotas={"L-DB2E81BA": used(None, of=400, name="G")}
+            ),
+        ),
+        Example(
+            "P3",
             UNVERIFIED,
             "counts were not returned",
             hyperpod(plans=plan(spare=None, available=None)),
@@ -426,6 +434,15 @@ def recovery() -> tuple[Example, ...]:
     plain_eks: dict[str, Any] = {"orchestrator": Orchestrator.EKS}
     recent = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-3),))
     old = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-20),))
+    holed = coverage(NODES[0])
+    kernel = SourceCoverage(
+        node=NODES[0],
+        source=Shipper.KERNEL_ONLY,
+        group="/ops/kernel",
+        stream="kernel",
+        status=CoverageStatus.PARTIAL,
+    )
+    holed = holed.model_copy(update={"sources": (*holed.sources, kernel)})
     protected = (record(ServiceEvent.PROTECTED_MODE),)
 
     def seen(one: CoverageStatus) -> View:
@@ -489,6 +506,12 @@ def recovery() -> tuple[Example, ...]:
                     node(NODES[1]),
                 )
             ),
+        ),
+        Example(
+            "P6",
+            UNVERIFIED,
+            "a kernel log with holes that nobody searched beside a live agent",
+            hyperpod(nodes=(node(NODES[0], coverage=holed), node(NODES[1]))),
         ),
         Example("P6", FAIL, "nothing would show a fault", seen(CoverageStatus.NOT_OBSERVABLE)),
         Example(
@@ -559,6 +582,12 @@ def attachment() -> tuple[Example, ...]:
     return (
         Example("P7", PASS, "self-reference both ways, width not seen", hyperpod()),
         Example("P7", PASS, "full width", ec2()),
+        Example(
+            "P7",
+            PASS,
+            "several subnets of one zone",
+            ec2(attached=read((network(NODES[0]), network(NODES[1], subnet="subnet-2")))),
+        ),
         Example("P7", FAIL, "nothing inbound", hyperpod(groups=security(inbound=()))),
         Example("P7", FAIL, "TCP ports are not enough", hyperpod(groups=security(inbound=(tcp,)))),
         Example(
@@ -713,6 +742,18 @@ def attachment() -> tuple[Example, ...]:
         Example("P15", UNVERIFIED, "unknown platform", ec2(orchestrator=Orchestrator.UNKNOWN)),
         Example("P16", PASS, "a private way out", hyperpod()),
         Example("P16", PASS, "ParallelCluster with NAT", ec2()),
+        Example(
+            "P16",
+            PASS,
+            "ParallelCluster tried again since a failure three days ago",
+            ec2(services=(record(ServiceEvent.BOOTSTRAP_FAILED, at=at(-72)),)),
+        ),
+        Example(
+            "P16",
+            RISK,
+            "ParallelCluster failed to bootstrap a node today",
+            ec2(services=(record(ServiceEvent.BOOTSTRAP_FAILED),)),
+        ),
         Example("P16", FAIL, "a blackhole", ec2(routes=hole)),
         Example("P16", FAIL, "an internet gateway with many interfaces", ec2(routes=igw)),
         Example(
@@ -868,6 +909,16 @@ def surroundings() -> tuple[Example, ...]:
         Example(
             "P13", RISK, "the cluster is updating", hyperpod(cluster=cluster(status="Updating"))
         ),
+        Example(
+            "P13",
+            RISK,
+            "Slurm reported unhealthy",
+            hyperpod(
+                events=read(
+                    (event(EventMeaning.HEALTH, description="Slurm controller is Unhealthy"),)
+                )
+            ),
+        ),
         Example("P13", RISK, "a group is degraded", with_group(status="Degraded")),
         Example("P13", RISK, "nodes are missing", with_group(target=3)),
         Example(
@@ -991,6 +1042,8 @@ def beyond() -> tuple[Example, ...]:
             "- name: AWS_SESSION_TOKEN\n                  value: abc",
         )
     )
+    half = BASE.replace("nvidia.com/gpu: 8", "nvidia.com/gpu: 4")
+    half = half.replace("per-node=8", "per-node=4").replace('"8"', '"4"')
     limit = job(
         (
             "spec:\n  nprocPerNode",
@@ -1069,7 +1122,15 @@ def beyond() -> tuple[Example, ...]:
             "P24",
             RISK,
             "two images",
-            hyperpod(places=(place(NODES[0]), place(NODES[1], image="ami-2"))),
+            hyperpod(
+                places=(place(NODES[0]), place(NODES[1], image="ami-2", wanted_image="ami-2"))
+            ),
+        ),
+        Example(
+            "P24",
+            FAIL,
+            "a node in the middle of an update",
+            hyperpod(places=(place(NODES[0]), place(NODES[1], wanted_image="ami-2"))),
         ),
         Example(
             "P24",
@@ -1096,6 +1157,13 @@ def beyond() -> tuple[Example, ...]:
         Example("P24", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),
         Example("P24", UNVERIFIED, "instances were not read", ec2(instances=denied())),
         Example("P25", PASS, "every node is sound", hyperpod()),
+        Example(
+            "P25",
+            RISK,
+            "instances of the block fail their system check",
+            ec2(block_status=read((BlockStatus(block="cb-1", interconnect="ok", unavailable=1),))),
+        ),
+        Example("P25", UNVERIFIED, "the block's health was not read", ec2(block_status=denied())),
         Example(
             "P25",
             FAIL,
@@ -1220,6 +1288,38 @@ def beyond() -> tuple[Example, ...]:
             UNVERIFIED,
             "nodes were not listed",
             hyperpod(job=spec(), listed=denied(), **fits),
+        ),
+        Example(
+            "P27",
+            FAIL,
+            "a script that asks for more nodes than there are",
+            hyperpod(scripts=(("run.sh", script.replace("--open", "--nodes=4 --open")),)),
+        ),
+        Example(
+            "P27",
+            FAIL,
+            "a script that asks for more GPUs than a node has",
+            hyperpod(scripts=(("run.sh", script.replace("--open", "--gres=gpu:16 --open")),)),
+        ),
+        Example(
+            "P27",
+            RISK,
+            "checkpoints of a script on the node itself",
+            hyperpod(scripts=(("run.sh", f"{script} --save-dir /opt/dlami/nvme/ckpt\n"),)),
+        ),
+        Example(
+            "P27",
+            UNVERIFIED,
+            "nodes were not listed for a script",
+            hyperpod(
+                scripts=(("run.sh", script.replace("--open", "-N 2 --open")),), listed=denied()
+            ),
+        ),
+        Example(
+            "P27",
+            RISK,
+            "fewer GPUs than a node has",
+            hyperpod(job=spec(half), **fits),
         ),
         Example("P28", NA, "no key is named", hyperpod()),
         Example(

@@ -10,7 +10,7 @@ from live.scenarios import as_live, asked, now
 from gpuvet.aws.door import AwsDoor
 from gpuvet.case import Case, load_case
 from gpuvet.model.audit import AuditReport
-from gpuvet.model.evidence import witnessed
+from gpuvet.model.evidence import EvidenceOf, witnessed
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
 from gpuvet.model.target import Target
@@ -66,7 +66,8 @@ def record(
         key: Of the stand-ins; None: none.
     """
     tape = Tape()
-    with witnessed() as evidence:
+    evidence: dict[str, EvidenceOf] = {}
+    with witnessed(evidence):
         case = as_live(scenario, tape.around(aws))
         report = mode(case, asked(scenario), now(scenario))
     heading = Heading(

@@ -1,6 +1,7 @@
 """What was recorded of an account answers as the account did, under other names."""
 
 import zipfile
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,17 @@ from recordings import KEY, MODES, record, replay
 
 from gpuvet.record.local_map import read_map
 
+# Each scenario in one mode, and each kind of cluster as an incident.
+QUESTIONS = dict.fromkeys(
+    [*zip(SCENARIOS, cycle(MODES), strict=False), *((path, "incident") for path in KINDS)]
+)
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("name", MODES)
+
+@pytest.mark.parametrize(
+    ("path", "name"), QUESTIONS, ids=[f"{path.stem[:3]} {name}" for path, name in QUESTIONS]
+)
 def test_the_replayed_answer_mapped_back_is_the_live_answer(
-    name: str, path: Path, tmp_path: Path
+    path: Path, name: str, tmp_path: Path
 ) -> None:
     scenario, mode = document(path), MODES[name]
     kept = record(scenario, door(scenario), mode, tmp_path / "case.zip")
@@ -25,15 +32,15 @@ def test_the_replayed_answer_mapped_back_is_the_live_answer(
     assert scenario["request"]["cluster"] not in again
 
 
-@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
 @pytest.mark.parametrize("word", FAULTS)
-def test_what_failed_is_recorded_as_it_failed(word: str, path: Path, tmp_path: Path) -> None:
-    scenario, mode = document(path), MODES["incident"]
+def test_what_failed_is_recorded_as_it_failed(word: str, tmp_path: Path) -> None:
+    number = list(FAULTS).index(word)
+    scenario, mode = document(KINDS[number % len(KINDS)]), MODES["incident"]
     whole = Faulty(door(scenario))
     record(scenario, whole, mode, tmp_path / "whole.zip")
     operations = sorted(whole.asked - {"sagemaker:DescribeCluster", "eks:DescribeCluster"})
     aws = Faulty(door(scenario))
-    aws.operation = operations[list(FAULTS).index(word) * 5 % len(operations)]
+    aws.operation = operations[number * 5 % len(operations)]
     aws.fault = FAULTS[word]
     kept = record(scenario, aws, mode, tmp_path / "case.zip")
     assert kept.written.map is not None
@@ -43,7 +50,7 @@ def test_what_failed_is_recorded_as_it_failed(word: str, path: Path, tmp_path: P
     assert aws.fault.shown in again
 
 
-@pytest.mark.parametrize("reads", [0, 1, 7, 30])
+@pytest.mark.parametrize("reads", [1, 30])
 @pytest.mark.parametrize("name", MODES)
 def test_a_question_that_ended_early_is_recorded_as_far_as_it_came(
     name: str, reads: int, tmp_path: Path
@@ -58,7 +65,7 @@ def test_a_question_that_ended_early_is_recorded_as_far_as_it_came(
     assert '"budget"' in again
 
 
-@pytest.mark.parametrize("path", KINDS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
 def test_without_stand_ins_the_replay_is_the_live_answer_itself(path: Path, tmp_path: Path) -> None:
     scenario, mode = document(path), MODES["incident"]
     kept = record(scenario, door(scenario), mode, tmp_path / "case.zip", key=None)

@@ -95,7 +95,8 @@ def _not_supported(answer: Envelope[Any], operation: str) -> str:
 
 
 def _unreachable(answer: Envelope[Any], operation: str) -> str:
-    if answer.error_code is None or answer.error_code.endswith("Error"):
+    code = answer.error_code
+    if code is None or (code.endswith("Error") and not code.startswith("Internal")):
         return f"a network path to the endpoint of {answer.service}, then {operation}"
     return f"{operation} again; the service failed by itself ({answer.error_code})"
 

@@ -165,8 +165,8 @@ def _to_cluster(request: Outgoing, authority: str) -> Incoming:
     connection = http.client.HTTPSConnection(
         parts.hostname or "", parts.port, timeout=CONNECT_SECONDS, context=trust
     )
+    _connect(connection, where)
     try:
-        _connect(connection, where)
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         connection.request(request.method, target, headers=dict(request.headers))
         answer = connection.getresponse()
@@ -183,6 +183,7 @@ def _connect(connection: http.client.HTTPSConnection, where: str) -> None:
     try:
         connection.connect()
     except ssl.SSLError as error:
+        connection.close()
         raise SSLError(endpoint_url=where, error=error) from error
     except TimeoutError:
         # A private endpoint, asked from outside its VPC, answers nothing at all.

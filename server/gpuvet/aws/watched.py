@@ -16,6 +16,8 @@ _STAGES = MappingProxyType(
         "logs": "logs",
         "cloudwatch": "metrics",
         "amp": "metrics",
+        "prometheus": "metrics",
+        "kubernetes": "Kubernetes",
         "cloudtrail": "changes",
         "health": "AWS Health",
         "fsx": "storage",

@@ -93,24 +93,24 @@ def taken(args: argparse.Namespace) -> Generator[Taken | None, None, None]:
         yield None
         return
     _keep_spec(args)
-    with witnessed() as evidence:
-        key = None if args.record_raw else _key(args)
-        recorder = Taken(Tape(), Path(args.record), key, evidence)
-        ended = "it did not end"
-        try:
+    key = None if args.record_raw else _key(args)
+    recorder = Taken(Tape(), Path(args.record), key, {})
+    ended = "it did not end"
+    try:
+        with witnessed(recorder.evidence):
             yield recorder
-            ended = ANSWERED
-        except UsageError as error:
-            ended = f"refused: {error}"
-            raise
-        except KeyboardInterrupt:
-            ended = "interrupted"
-            raise
-        except Exception as error:
-            ended = f"a bug of ours: {type(error).__name__}"
-            raise
-        finally:
-            _write(args, recorder, ended)
+        ended = ANSWERED
+    except UsageError as error:
+        ended = f"refused: {error}"
+        raise
+    except KeyboardInterrupt:
+        ended = "interrupted"
+        raise
+    except Exception as error:
+        ended = f"a bug of ours: {type(error).__name__}"
+        raise
+    finally:
+        _write(args, recorder, ended)
 
 
 def _write(args: argparse.Namespace, recorder: Taken, ended: str) -> None:

@@ -1,6 +1,7 @@
 """`gpuvet serve`: the MCP server over stdio, or over HTTP."""
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until the client closes, or over HTTP until told to stop."""
     settings = http_settings_of(args)
+    _forget_blanks()
     from gpuvet.app import build_server
 
     server = build_server(
@@ -73,6 +75,13 @@ def run(args: argparse.Namespace) -> int:
 
     serve_http(server, settings)
     return 0
+
+
+def _forget_blanks() -> None:
+    """Drop variables that a host set to nothing: boto3 would take that for a profile's name."""
+    for name in ("AWS_PROFILE", "AWS_REGION"):
+        if not os.environ.get(name, "unset").strip():
+            del os.environ[name]
 
 
 def _evidence(args: argparse.Namespace) -> "Evidence":

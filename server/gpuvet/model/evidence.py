@@ -1,7 +1,7 @@
 """What one reading of a source came to: its status, its reason, and where it can be re-run."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -147,14 +147,16 @@ _WITNESSES: list[dict[str, EvidenceOf]] = []
 
 
 @contextmanager
-def witnessed() -> Iterator[dict[str, EvidenceOf]]:
-    """Give every evidence id made meanwhile, in any thread, with what it was made of.
+def witnessed(given: dict[str, EvidenceOf]) -> Generator[None, None, None]:
+    """Collect every evidence id made meanwhile, in any thread, with what it was made of.
 
     An id cannot be turned back; a recording needs the ids of both its sides.
+
+    Args:
+        given: Where they are collected.
     """
-    given: dict[str, EvidenceOf] = {}
     _WITNESSES.append(given)
     try:
-        yield given
+        yield
     finally:
         _WITNESSES[:] = [one for one in _WITNESSES if one is not given]

@@ -24,6 +24,7 @@ from gpuvet.modes.gather_prometheus import read_activity, read_efa, with_gpus
 from gpuvet.modes.logs import unread
 from gpuvet.modes.network_facts import efa_readings, efa_series
 from gpuvet.modes.scope import Scope
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.parse.agent_log import CANDIDATES, read_agent_lines
 from gpuvet.parse.efa_names import counter_name
 from gpuvet.parse.kernel_log import RawLine
@@ -75,7 +76,7 @@ def read_audit_evidence(case: Case, scope: Scope, gathered: Gathered) -> AuditEv
         unread=unread_kinds,
         many_nodes=len(scope.nodes) != 1,
     )
-    not_seen = (*missing, *nccl_missing, *efa_missing, *power_missing)
+    not_seen = not_of_the_ledger(case, (*missing, *nccl_missing, *efa_missing, *power_missing))
     return AuditEvidence(witnesses, agents, power, not_seen)
 
 

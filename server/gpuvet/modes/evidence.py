@@ -23,6 +23,7 @@ from gpuvet.modes.gather_prometheus import Faults, read_faults
 from gpuvet.modes.logs import Logs, read_logs, unread
 from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
 from gpuvet.modes.service_log import ServiceLog, read_service_log
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.cluster_log import bootstrap_names
 from gpuvet.parse.kernel_log import LineCounts, node_records
@@ -77,7 +78,10 @@ def gather(case: Case, asked: Resolved) -> Gathered:
     )
     return Gathered(
         evidence=evidence,
-        not_seen=(*logs.not_seen, *agent_unread, *unread_services, *faults.not_seen),
+        not_seen=(
+            *(*logs.not_seen, *agent_unread, *unread_services),
+            *not_of_the_ledger(case, faults.not_seen),
+        ),
         counts=logs.lines,
         nodes=tuple(n for n, _ in judged),
         services=services,

@@ -16,7 +16,7 @@ from gpuvet.modes.gather_prometheus import read_activity, with_gpus
 
 # mission R10: HyperPod exports no system metrics to CloudWatch.
 IN_PROMETHEUS = (
-    "the HyperPod observability add-on: Managed Prometheus then has it (DCGM_FI_DEV_GPU_UTIL)"
+    "DCGM_FI_DEV_GPU_UTIL in Managed Prometheus, where the HyperPod observability add-on writes it"
 )
 
 
@@ -75,7 +75,10 @@ def activity_not_seen(
     if not dark:
         return gpu.not_seen
     row = NotSeen(
-        what=f"GPU activity of {len(dark)} of {len(nodes)} nodes: not observable in CloudWatch",
+        what=(
+            f"GPU activity of {len(dark)} of {len(nodes)} nodes: not observable in CloudWatch, "
+            "Managed Prometheus may have it"
+        ),
         reason=Reason.NOT_SHIPPED,
         closes_with=IN_PROMETHEUS,
         nodes=dark,

@@ -51,6 +51,7 @@ from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences, read_gpu
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
@@ -112,16 +113,7 @@ def _gather_branches(
     lines: Sequence[JobLine],
 ) -> Branches:
     evidence = gathered.evidence
-    scope = Scope(
-        window=resolved.window,
-        now=resolved.now,
-        failure=failure,
-        nodes=gathered.nodes,
-        orchestrator=evidence.orchestrator,
-        cluster=case.meta.cluster,
-        account=case.meta.account,
-        region=case.meta.region,
-    )
+    scope = _scope(case, resolved, gathered, failure)
     storage, storage_times = gather_storage(case, scope)
     network, network_times, guilty = gather_network(case, scope, evidence)
     plane = read_control_plane(case, scope, evidence, gathered.services)
@@ -154,7 +146,22 @@ def _gather_branches(
         guilty=tuple(_guilty(guilty)),
         outliers=(*outlier_sentences(evidence), *gauge_outliers(gathered.faults.numbers)),
         capabilities=_capabilities(case, scope, gathered),
-        not_seen=activity_not_seen(gpu, gathered.nodes, evidence.orchestrator),
+        not_seen=not_of_the_ledger(
+            case, activity_not_seen(gpu, gathered.nodes, evidence.orchestrator)
+        ),
+    )
+
+
+def _scope(case: Case, resolved: Resolved, gathered: Gathered, failure: Failure) -> Scope:
+    return Scope(
+        window=resolved.window,
+        now=resolved.now,
+        failure=failure,
+        nodes=gathered.nodes,
+        orchestrator=gathered.evidence.orchestrator,
+        cluster=case.meta.cluster,
+        account=case.meta.account,
+        region=case.meta.region,
     )
 
 

@@ -17,16 +17,12 @@ from gpuvet.model.inspection import CapacityRow, CapacityStatus
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.inspect_storage import missing_rows
-from gpuvet.modes.inspection import Look, of_operations, state_of, told
+from gpuvet.modes.inspection import Look, cut, state_of, told, whole_of
 from gpuvet.modes.service_log import read_service_log
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, utc
 
-_MOST_FINDINGS = 12
-_DECIDING = (
-    *("sagemaker:DescribeCluster", "sagemaker:DescribeTrainingPlan", "sagemaker:ListTrainingPlans"),
-    *("ec2:DescribeCapacityReservations", "ec2:DescribeInstances"),
-)
+_MOST_FINDINGS, _LONGEST = 8, 240
 _HYPERPOD_NOTE = (
     "EC2 reservations never show what HyperPod runs on: a training plan, or what its cluster "
     "events say"
@@ -55,7 +51,7 @@ def capacity_status(case: Case, times: Asked, *, now: datetime) -> CapacityStatu
     rows = tuple(sorted(found, key=lambda row: _order(row, clock)))
     judged = judge_capacity(evidence, Failure(symptom=Symptom.UNKNOWN))
     answers = look.answers(log.services)
-    state = state_of(len(rows), of_operations(answers, *_DECIDING))
+    state = state_of(len(rows), whole_of(answers))
     none = told(state, "no plan, block or reservation in this account and region", "capacity is")
     common = look.common(len(rows), answers, state)
     common["not_seen"] = (*common["not_seen"], *missing_rows(judged.deciding_unseen))
@@ -65,9 +61,11 @@ def capacity_status(case: Case, times: Asked, *, now: datetime) -> CapacityStatu
         headline=_headline(rows, evidence) if rows else none,
         orchestrator=orchestrator.value,
         notes=(*own, _QUOTA_NOTE),
-        findings=tuple(dict.fromkeys((*(one.what for one in judged.signals), *judged.facts)))[
-            :_MOST_FINDINGS
-        ],
+        findings=tuple(
+            dict.fromkeys(
+                cut(w, _LONGEST) for w in (*(s.what for s in judged.signals), *judged.facts)
+            )
+        )[:_MOST_FINDINGS],
         rows=rows,
     )
 

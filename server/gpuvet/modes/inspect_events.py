@@ -13,17 +13,16 @@ from gpuvet.case import nodes as nodes_of
 from gpuvet.model.bootstrap import ServiceRecord
 from gpuvet.model.case import CaseNode
 from gpuvet.model.changes import Change, ClusterEvent
-from gpuvet.model.evidence import Status, Window
+from gpuvet.model.evidence import Window
 from gpuvet.model.inspection import ChangeList, ChangeRow, ChangeSource, EventList, EventRow
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.inspection import (
     Look,
-    State,
     counts_of,
     grouped,
-    of_operations,
     state_of,
     told,
+    whole_of,
 )
 from gpuvet.modes.service_log import read_service_log
 from gpuvet.modes.window import Asked
@@ -56,9 +55,7 @@ def event_list(case: Case, times: Asked, *, now: datetime) -> EventList:
     ]
     rows = tuple(sorted(found, key=lambda row: (row.at is None, row.at, row.description)))
     answers = look.answers(services.services)
-    state = state_of(len(rows), (services.services,))
-    if orchestrator.is_hyperpod and not events.status.is_complete:
-        state = State(Status.PARTIAL if rows else events.status, events.reason)
+    state = state_of(len(rows), whole_of(answers))
     kinds = ", ".join(f"{n} {word}" for word, n in counts_of(r.meaning for r in rows).items())
     none = told(state, "no event in this window", "the events of this window are")
     return EventList(
@@ -128,7 +125,7 @@ def change_list(case: Case, times: Asked, *, now: datetime) -> ChangeList:
     ]
     rows = tuple(sorted(found, key=_newest_first))
     answers = look.answers()
-    state = state_of(len(rows), of_operations(answers, "cloudtrail:LookupEvents"))
+    state = state_of(len(rows), whole_of(answers))
     told_ours = sum(1 for row in rows if row.is_ours)
     none = told(state, "no change in this window", "the changes of this window are")
     missed = tuple(sorted({one.name for one in trail.missed}))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gpuvet.aws.metric_spans import told_series
 from gpuvet.aws.metrics import Wanted, finest_period, list_metrics, read_series
@@ -12,10 +13,11 @@ from gpuvet.errors import UsageError
 from gpuvet.model.case import CaseNode
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.inspection import GroupedRow, SeriesList, SeriesRow
-from gpuvet.model.metrics import MetricName, TimeSeries
+from gpuvet.model.metrics import MetricName
 from gpuvet.model.report import NotSeenRow
 from gpuvet.modes.evidence import orchestrator_of
-from gpuvet.modes.inspection import Look, State, counts_of, state_of, told
+from gpuvet.modes.inspect_exported import read_exported, series_row
+from gpuvet.modes.inspection import Look, State, counts_of, state_of, told, whole_of
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, some
 
@@ -57,31 +59,45 @@ def series_list(
     known = _nodes(nodes_of(look.case), nodes)
     listed = [list_metrics(look.aws, one) for one in namespaces(family)]
     told_here = [one for one in told_series(look.case.metrics) if _is_of(one.name, family, metric)]
-    wanted = _wanted(listed, look, family, metric, known)
+    ids = frozenset(node.node for node in known)
+    wanted = _wanted(listed, look, family, metric, ids)
     kept = wanted[:_MOST_SERIES]
     window = look.asked.window
     read = read_series(look.aws, kept, window, _period(window, look.asked.now)) if kept else ()
-    rows = tuple(sorted((_row(one, window) for one in (*read, *told_here)), key=_order))
-    return _list(look, family, rows, listed, cut=len(wanted) - len(kept), nodes=len(known))
+    exported = read_exported(look.case, family, window, known)
+    rows = (
+        *(series_row(one, window) for one in (*read, *told_here)),
+        *(one for one in exported.rows if metric in {None, one.metric}),
+    )
+    found = _Found(tuple(sorted(rows, key=_order)), len(wanted) - len(kept), exported.not_seen)
+    return _list(look, family, found, listed, nodes=len(known))
+
+
+class _Found(NamedTuple):
+    """The rows of a look, how many series it left out, and what exporters did not tell."""
+
+    rows: tuple[SeriesRow, ...]
+    cut: int
+    not_seen: tuple[NotSeenRow, ...]
 
 
 def _list(
     look: Look,
     family: Family,
-    rows: tuple[SeriesRow, ...],
+    found: _Found,
     listed: Sequence[Envelope[tuple[MetricName, ...]]],
     *,
-    cut: int,
     nodes: int,
 ) -> SeriesList:
-    answers = look.answers()
+    answers, rows, cut = look.answers(), found.rows, found.cut
     stands_in = rows and not any(one.status.is_complete for one in listed)
-    state = State(Status.OK) if stands_in else state_of(len(rows), answers)
+    state = State(Status.OK) if stands_in else state_of(len(rows), whole_of(answers))
     common = look.common(
         len(rows), answers, State(Status.PARTIAL, Reason.ROW_CAP) if cut else state
     )
-    if cut:
-        common["not_seen"] = (*common["not_seen"], _not_read(cut))
+    told_already = {row.what for row in common["not_seen"]}
+    more = (row for row in found.not_seen if row.what not in told_already)
+    common["not_seen"] = (*common["not_seen"], *more, *((_not_read(cut),) if cut else ()))
     kinds = ", ".join(f"{n} of {word}" for word, n in counts_of(r.metric for r in rows).items())
     nothing = (
         f"no {family.value} metric of {counted(nodes, 'node')} is published in CloudWatch "
@@ -106,15 +122,15 @@ def _not_read(cut: int) -> NotSeenRow:
     )
 
 
-def _nodes(found: Sequence[CaseNode], wanted: Sequence[str]) -> frozenset[str]:
-    known = {node.node for node in found}
+def _nodes(found: Sequence[CaseNode], wanted: Sequence[str]) -> tuple[CaseNode, ...]:
+    known = {node.node: node for node in found}
     missing = next((name for name in wanted if name not in known), None)
     if missing is not None:
         raise UsageError(
             f"no node {missing[:60]!r} in this cluster; it has {len(known)}: "
             f"{some(sorted(known), 8)}"
         )
-    return frozenset(wanted or known)
+    return tuple(known[name] for name in wanted or known)
 
 
 def _wanted(
@@ -157,30 +173,6 @@ def _period(window: Window, now: datetime) -> int:
     span = window.end - window.start
     wanted = finest if span <= _FINE else _MIDDLE if span <= 4 * _FINE else _HOUR
     return max(finest, wanted)
-
-
-def _row(series: TimeSeries, window: Window) -> SeriesRow:
-    points = series.points(window.start, window.end)
-    extreme = series.extreme
-    highest = max(points, key=lambda one: one[1], default=None)
-    in_window = [at for at, _ in series.grid() if window.holds(at)]
-    return SeriesRow(
-        metric=series.name.metric,
-        stat=series.stat,
-        resource=", ".join(f"{key} {value}" for key, value in series.name.dimensions),
-        points=len(points),
-        missing=len(in_window) - len(points),
-        lowest=min((value for _, value in points), default=extreme),
-        highest=highest[1] if highest else extreme,
-        highest_at=highest[0] if highest else None,
-        last=points[-1][1] if points else None,
-        last_at=points[-1][0] if points else None,
-        period_seconds=series.period_seconds,
-        unit=series.unit,
-        status=series.status,
-        reason=series.reason,
-        evidence=series.evidence,
-    )
 
 
 def _order(row: SeriesRow) -> tuple[str, float, str]:

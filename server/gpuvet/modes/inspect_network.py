@@ -20,12 +20,13 @@ from gpuvet.model.inspection import NetworkRow, NetworkStatus
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.gather_network import network_view
 from gpuvet.modes.inspect_storage import missing_rows, scope_of
-from gpuvet.modes.inspection import Look, counts_of, of_operations, state_of, told
+from gpuvet.modes.inspection import Look, counts_of, cut, state_of, told, whole_of
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, utc
 
 # preflight P14: fewer free addresses than this cannot replace a handful of nodes.
 _FEW_ADDRESSES = 16
+_LONGEST = 600
 _ORDER = ("problem", "unknown", "hint", "told", "ok")
 
 
@@ -51,7 +52,7 @@ def network_status(case: Case, times: Asked, *, now: datetime) -> NetworkStatus:
     ]
     rows = tuple(sorted(dict.fromkeys(found), key=lambda row: _ORDER.index(row.state)))
     answers = look.answers()
-    state = state_of(len(rows), of_operations(answers, *_DECIDING))
+    state = state_of(len(rows), whole_of(answers, beside=()))
     states = ", ".join(f"{n} {word}" for word, n in counts_of(r.state for r in rows).items())
     none = told(state, "nothing about the network was found", "the network is")
     common = look.common(len(rows), answers, state)
@@ -64,14 +65,6 @@ def network_status(case: Case, times: Asked, *, now: datetime) -> NetworkStatus:
         notes=_NOTES,
         rows=rows,
     )
-
-
-_DECIDING = (
-    *("ec2:DescribeInstances", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets"),
-    *("ec2:DescribeRouteTables", "ec2:DescribeInstanceTypes", "sagemaker:DescribeCluster"),
-    *("cloudwatch:ListMetrics", "cloudwatch:GetMetricData", "cloudtrail:LookupEvents"),
-    *("logs:StartQuery", "logs:GetQueryResults"),
-)
 
 
 _NOTES = (
@@ -94,7 +87,7 @@ def _of_layer(name: str, layer: Layer, told: frozenset[str]) -> Iterator[Network
     yield from (_signal(one) for one in layer.signals)
     for words in dict.fromkeys(layer.facts):
         if words not in told:
-            yield NetworkRow(layer=name, subject="cluster", state="told", what=words)
+            yield NetworkRow(layer=name, subject="cluster", state="told", what=cut(words, _LONGEST))
     if layer.clean is not None:
         yield NetworkRow(layer=name, subject="cluster", state="ok", what=layer.clean)
 
@@ -104,7 +97,7 @@ def _signal(signal: Signal) -> NetworkRow:
         layer=signal.kind,
         subject=signal.resource or signal.node or "cluster",
         state="hint" if signal.hypothesis_only else "problem",
-        what=signal.what,
+        what=cut(signal.what, _LONGEST),
         evidence=signal.evidence[:3],
     )
 

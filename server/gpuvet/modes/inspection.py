@@ -1,13 +1,15 @@
 """What every look at single sources shares: its doors, what it read, and how far it got."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from gpuvet.aws.closing import closes_with, operation_of, reason_of, subject_of
 from gpuvet.aws.ledger import Ledger
+from gpuvet.aws.narrowed import NOT_ASKED
+from gpuvet.aws.reads import READS
 from gpuvet.aws.subjects import SUBJECTS
 from gpuvet.case import Case
 from gpuvet.model.evidence import Envelope, Reason, Status
@@ -20,8 +22,8 @@ Row = TypeVar("Row")
 _MOST_EVIDENCE = 3
 _MOST_GROUPS = 12
 _MOST_EXAMPLES = 3
-# An answer that a source does not apply, or that a named thing is not there, is one.
-_SETTLED = frozenset({Status.OK, Status.OK_EMPTY, Status.NOT_SUPPORTED, Status.NOT_FOUND})
+# What a live case reads of every cluster; most looks need nothing of it.
+KUBERNETES = frozenset({"kubernetes"})
 _WORST_FIRST = (
     Status.UNVERIFIED,
     Status.NOT_CHECKED,
@@ -99,7 +101,7 @@ class Look:
             state: How far it got, where not every reading decides that.
             has_window: Whether it is of a window, and not as of now.
         """
-        state = state or state_of(rows, answers)
+        state = state or state_of(rows, whole_of(answers))
         meta = self.case.meta
         return {
             "state": state.status,
@@ -122,7 +124,7 @@ def state_of(rows: int, answers: Sequence[Envelope[Any]]) -> State:
         rows: How many were found.
         answers: Every reading it rests on.
     """
-    open_ones = [one for one in answers if one.status not in _SETTLED]
+    open_ones = [one for one in answers if not _is_settled(one)]
     if open_ones:
         first = min(open_ones, key=lambda one: _WORST_FIRST.index(one.status))
         return State(Status.PARTIAL if rows else first.status, first.reason)
@@ -132,6 +134,32 @@ def state_of(rows: int, answers: Sequence[Envelope[Any]]) -> State:
     if answers and not complete:
         return State(answers[0].status, answers[0].reason)
     return State(Status.OK_EMPTY if answers else Status.NOT_CHECKED)
+
+
+def _is_settled(answer: Envelope[Any]) -> bool:
+    """Say whether nothing is left to see: read whole, not there, or nothing that applies here."""
+    was_not_asked = any(note.startswith(NOT_ASKED) for note in answer.notes)
+    is_elsewhere = answer.status is Status.NOT_SUPPORTED and was_not_asked
+    return answer.status.is_complete or answer.status is Status.NOT_FOUND or is_elsewhere
+
+
+def whole_of(
+    answers: Sequence[Envelope[Any]], beside: Collection[str] = KUBERNETES
+) -> tuple[Envelope[Any], ...]:
+    """Return the readings an answer needs to be whole.
+
+    Those outside the minimal policy only add to what is known; most accounts deny them.
+
+    Args:
+        answers: Every reading.
+        beside: Services whose readings add nothing that would be missed.
+    """
+    return tuple(
+        one
+        for one in answers
+        if one.service not in beside
+        and ((read := READS.get(operation_of(one))) is None or read.is_minimal)
+    )
 
 
 def of_operations(answers: Sequence[Envelope[Any]], *names: str) -> tuple[Envelope[Any], ...]:
@@ -174,7 +202,7 @@ def unseen_rows(answers: Iterable[Envelope[Any]]) -> Iterator[NotSeenRow]:
     """Yield what was not seen, each read and reason once, with what would close it."""
     told: set[tuple[str, str]] = set()
     for answer in answers:
-        if answer.status.is_complete or _is_none_of_ours(answer):
+        if _is_settled(answer):
             continue
         what, reason = _subject(answer), reason_of(answer)
         if (what, reason) in told:
@@ -182,13 +210,6 @@ def unseen_rows(answers: Iterable[Envelope[Any]]) -> Iterator[NotSeenRow]:
         told.add((what, reason))
         known = Reason(reason) if reason in set(Reason) else reason
         yield NotSeenRow(what=what, reason=known, closes_with=closes_with(answer))
-
-
-def _is_none_of_ours(answer: Envelope[Any]) -> bool:
-    """Say whether what was asked does not exist here: an answer, and nothing left to see."""
-    was_asked = answer.error_code is not None
-    is_elsewhere = answer.status is Status.NOT_SUPPORTED and not was_asked
-    return answer.status is Status.NOT_FOUND or is_elsewhere
 
 
 def _subject(answer: Envelope[Any]) -> str:
@@ -224,6 +245,11 @@ def grouped(
         total = sum(len(names) for _, names in rest)
         found.append(GroupedRow(what=f"{len(rest)} other groups", count=total))
     return tuple(found)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a sentence of ours, its end left out where it is longer than anybody reads."""
+    return text if len(text) <= most else f"{text[: most - 2].rstrip()} …"
 
 
 def counts_of(words: Iterable[str]) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from gpuvet.checks.preflight import CHECKS
 from gpuvet.checks.preflight.calendar import calendar, latest_safe_starts
 from gpuvet.checks.preflight.outcome import WORST_FIRST, Outcome, Part, evaluate
 from gpuvet.checks.preflight.p27_job_spec import severity_of
-from gpuvet.checks.preflight.ready import CORE, DECIDING, Readiness, readiness
+from gpuvet.checks.preflight.ready import CORE, Readiness, readiness
 from gpuvet.checks.preflight.view import View
 from gpuvet.errors import UsageError
 from gpuvet.model.cause import Label
@@ -44,6 +44,8 @@ _SIGHT = timedelta(hours=24)
 _NOT_ASKED = "only the job spec was given: name the cluster, or give its recorded replies (--case)"
 _OF_THE_FILE = "P27"
 _MOST_ALSO = 24
+# preflight_checks, rule 6: without these nothing is known of a run.
+_TELLING = ("P1", "P3", "P4", "P6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +186,14 @@ def _also(part: Part) -> SubjectRow:
 
 
 def _confidence(decided: Sequence[Decided]) -> tuple[ReportConfidence, str]:
-    """High: every check settled; Medium: every deciding one; Low: a deciding check is open."""
+    """High: every check settled; Medium: those without which nothing is known; else Low."""
     outcomes = [one.outcomes for one in decided]
-    open_core = sorted({n for each in outcomes for n in DECIDING if not each[n].is_complete})
+    open_core = sorted({n for each in outcomes for n in _TELLING if not each[n].is_complete})
     if open_core:
         return "Low", f"open: {', '.join(open_core)}"
     others = {n for each in outcomes for n, one in each.items() if not one.is_complete}
     if others:
-        return "Medium", f"{', '.join(DECIDING)} settled; {len(others)} others open"
+        return "Medium", f"{', '.join(_TELLING)} settled; {len(others)} others open"
     return "High", "every check settled"
 
 

@@ -1,6 +1,6 @@
 """A recording as a zip, and the local map beside it: the same readings and key, the same bytes."""
 
-import hashlib
+import hmac
 import io
 import json
 import os
@@ -15,10 +15,11 @@ from gpuvet.errors import UsageError
 from gpuvet.model.evidence import EvidenceOf, evidence_id
 from gpuvet.model.untyped import is_object
 from gpuvet.record.codec import encoded
-from gpuvet.record.heading import HEADING, Heading
-from gpuvet.record.masking import cleaned_text
+from gpuvet.record.heading import HEADING, SPEC_TEXT, Heading
+from gpuvet.record.masking import cleaned, cleaned_text
 from gpuvet.record.pseudonyms import Pseudonyms
 from gpuvet.record.sightings import Sightings
+from gpuvet.record.spec_text import documents_of
 from gpuvet.record.tape import Reading
 from gpuvet.record.walk import Role, walked
 
@@ -50,11 +51,15 @@ def sightings_of(recording: Recording, evidence: Mapping[str, EvidenceOf]) -> Si
 
     heading = recording.heading
     seen.learn_account(heading.account)
-    learn(heading.question or "", Role.TEXT)
+    seen.learn_question(heading.question or "")
     learn(heading.target.cluster or "", Role.NAME)
     learn(" ".join(heading.target.instances), Role.TEXT)
     if heading.target.tag is not None:
         walked({"Tags": [dict(zip(("Key", "Value"), heading.target.tag, strict=True))]}, learn)
+    for name, word in heading.given:
+        if isinstance(word, str):
+            learn(word, Role.TEXT)
+            walked(documents_of(word) if name == SPEC_TEXT else None, learn)
     for reading in recording.readings:
         seen.learn_account(reading.answer.account)
         walked(reading.params, learn)
@@ -164,7 +169,7 @@ def key_of(
     kind: str, operation: str, params: Mapping[str, Any], region: str | None
 ) -> tuple[str, ...]:
     """Return what tells one read from another."""
-    return kind, operation, canonical(params), region or ""
+    return kind, operation, canonical(cleaned(params)), region or ""
 
 
 def _row(reading: Reading, turn: int) -> dict[str, Any]:
@@ -216,19 +221,13 @@ def write_recording(
     Raises:
         UsageError: It cannot be written there.
     """
-    safe = recording.heading.model_copy(
-        update={
-            "question": recording.heading.question and cleaned_text(recording.heading.question),
-            "ended": cleaned_text(recording.heading.ended),
-        }
-    )
-    recording = recording._replace(heading=safe)
+    recording = recording._replace(heading=_without_secrets(recording.heading))
     if key is None:
         write_whole(path, packed(recording))
         return Written(path, None, len(recording.readings))
     pseudonyms = Pseudonyms.of(sightings_of(recording, evidence), key)
     changed = redacted(recording, pseudonyms)
-    name = hashlib.sha256(packed(changed)).hexdigest()[:16]
+    name = _name_of(pseudonyms, key)
     heading = changed.heading.model_copy(update={"map": name})
     local = {
         "format": MAP_FORM,
@@ -241,6 +240,21 @@ def write_recording(
     write_whole(where, text.encode("utf-8", "surrogatepass"), mode=_PRIVATE)
     write_whole(path, packed(changed._replace(heading=heading)))
     return Written(path, where, len(changed.readings))
+
+
+def _name_of(pseudonyms: Pseudonyms, key: bytes) -> str:
+    """Return what a map and its recording are known to belong together by."""
+    stand_ins = sorted(one for kind in pseudonyms.pairs().values() for one in kind)
+    return hmac.digest(key, "\n".join(stand_ins).encode("utf-8", "surrogatepass"), "sha256").hex()[
+        :16
+    ]
+
+
+def _without_secrets(heading: Heading) -> Heading:
+    given = tuple((k, cleaned_text(v) if isinstance(v, str) else v) for k, v in heading.given)
+    question = heading.question and cleaned_text(heading.question)
+    ended = cleaned_text(heading.ended)
+    return heading.model_copy(update={"given": given, "question": question, "ended": ended})
 
 
 def map_beside(path: Path) -> Path:

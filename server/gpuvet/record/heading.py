@@ -11,6 +11,7 @@ from gpuvet.model.target import Target
 HEADING = "recording.json"
 FORM = "gpuvet-recording/1"
 ANSWERED = "answered"
+SPEC_TEXT = "spec_text"  # the given word that holds a whole manifest
 
 Word = str | int | float | bool | None
 

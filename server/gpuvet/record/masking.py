@@ -32,12 +32,13 @@ def cleaned(value: Any) -> Any:  # noqa: ANN401 (a reply is what it is)
     nothing else, what environment variables are set to unless a verdict may rest on it, text
     packed in base64, and tokens that lead from page to page.
     """
-    return walked(_without_secret_members(value, 0), _masked)
+    return walked(_prepared(value), _masked, prepare=_prepared)
 
 
 def cleaned_text(text: str) -> str:
     """Return one text without secrets."""
-    return _masked(text, Role.TEXT)
+    shown: str = walked(text, _masked, prepare=_prepared)
+    return shown
 
 
 def _masked(text: str, _role: Role) -> str:
@@ -59,6 +60,10 @@ def _unless_text(match: re.Match[str]) -> str:
     except (binascii.Error, ValueError):
         return match[0]
     return MASK if _READABLE.search(data) else match[0]
+
+
+def _prepared(value: Any) -> Any:  # noqa: ANN401 (a reply is what it is)
+    return _without_secret_members(value, 0)
 
 
 def _without_secret_members(value: Any, depth: int) -> Any:  # noqa: ANN401 (a reply is what it is)

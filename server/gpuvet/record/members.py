@@ -67,7 +67,7 @@ TAG_FILTER = "tag:"
 LABEL_OBJECTS = frozenset(
     {
         *("tags", "labels", "annotations", "CurrentLabels", "DesiredLabels", "resourceTags"),
-        *("accountTags", "nodeSelector", "matchLabels"),
+        *("accountTags", "entityMetadata", "nodeSelector", "matchLabels"),
     }
 )
 # Tags and labels whose values the services write; the rest are people's words.

@@ -19,6 +19,7 @@ from gpuvet.record.walk import Role, walked
 
 _SHORTEST_REST = 3
 _LONGEST_REST = 512
+_LONGEST_KNOWN = 160  # fields and names of streams repeat by the thousand
 
 
 @dataclass
@@ -28,12 +29,21 @@ class _Direction:
     values: Mapping[Kind, Mapping[str, str]]
     names: Names
     whole: list[tuple[str, str]] = field(init=False)
+    _known: dict[tuple[str, bool], str] = field(init=False, default_factory=dict[Any, str])
 
     def __post_init__(self) -> None:
         pairs = chain(self.names.becomes.items(), *(one.items() for one in self.values.values()))
         self.whole = sorted(pairs)
 
     def replaced(self, text: str, *, is_name: bool) -> str:
+        if len(text) > _LONGEST_KNOWN:
+            return self._replaced(text, is_name=is_name)
+        known = self._known.get((text, is_name))
+        if known is None:
+            known = self._known[(text, is_name)] = self._replaced(text, is_name=is_name)
+        return known
+
+    def _replaced(self, text: str, *, is_name: bool) -> str:
         if CUT in text:
             return CUT.join(
                 self._of_cut(part, is_name=is_name, is_cut=is_cut) for part, is_cut in _parts(text)

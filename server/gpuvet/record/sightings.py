@@ -41,6 +41,9 @@ _HEADER = re.compile(
     r"\s[\w./()-]+(?:\[\d+\])?:?\s"
 )
 _ACCOUNT_DIGITS = 12
+_SHORTEST = 3
+_LONGEST_KNOWN = 160
+_QUESTION_WORD = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")
 
 
 @dataclass
@@ -51,6 +54,7 @@ class Sightings:
     names: set[str] = field(default_factory=set[str])
     paths: set[str] = field(default_factory=set[str])
     words: set[str] = field(default_factory=set[str])
+    _learned: set[tuple[str, Role]] = field(default_factory=set[tuple[str, Role]])
 
     def learn(self, text: str, role: Role) -> None:
         """Collect what one string holds.
@@ -59,6 +63,10 @@ class Sightings:
             text: Any string of a reply or a question.
             role: Whether it stands where a name does.
         """
+        if (text, role) in self._learned:
+            return
+        if len(text) <= _LONGEST_KNOWN:
+            self._learned.add((text, role))
         for seen in seen_in(text):
             if is_proven(seen, text) or _is_account(seen, text, role):
                 self._add(seen.kind, seen.value)
@@ -68,6 +76,13 @@ class Sightings:
             self._learn_name(text)
         elif role is Role.PATH or (role is Role.KEY and not _is_own(text)):
             self._learn_path(text)
+
+    def learn_question(self, text: str) -> None:
+        """Collect from somebody's words whatever holds a word that we do not know."""
+        self.learn(text, Role.TEXT)
+        for found in _QUESTION_WORD.finditer(text):
+            if any(_is_foreign(word) for word in words_of(found[0])):
+                self._learn_name(found[0])
 
     def learn_account(self, account: str | None) -> None:
         """Add an account that is known as one."""
@@ -151,6 +166,13 @@ class Sightings:
         for part in _outside(text):
             steps = [at for at, c in enumerate(part) if c in "/:" and at]
             self.paths.update(part[:at] for at in (*steps, len(part)))
+
+
+def _is_foreign(word: str) -> bool:
+    """Say whether we know neither a word nor one that it begins with, as slower with slow."""
+    lowered, own = word.lower(), own_words()
+    starts = (lowered[:end] for end in range(_SHORTEST, len(lowered) + 1))
+    return len(lowered) >= _SHORTEST and not lowered.isdigit() and own.isdisjoint(starts)
 
 
 def _is_own(text: str) -> bool:

@@ -54,7 +54,7 @@ class Tape:
         Args:
             kind: Which door.
             operation: What was asked, in that door's words.
-            params: With what; secrets in them are masked, so a door is asked for none.
+            params: With what; secrets in them are masked.
             answer: What it came to, failures too.
             region: As asked; None: the door's own.
         """
@@ -62,7 +62,7 @@ class Tape:
         notes = tuple(cleaned_text(note) for note in answer.notes)
         kept = answer.model_copy(update={"value": pages, "notes": notes})
         with self._lock:
-            self._readings.append(Reading(kind, operation, dict(params), region, kept))
+            self._readings.append(Reading(kind, operation, cleaned(params), region, kept))
         return kept
 
     def around(self, door: AwsDoor, kind: str = AWS) -> AwsDoor:

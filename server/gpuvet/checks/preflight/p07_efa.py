@@ -125,6 +125,7 @@ def _width(view: View) -> Iterator[Part]:
             "width",
             "width (interfaces attached of most) is not observable on HyperPod: EC2's API does "
             "not show its nodes; the security groups decide",
+            notes=("whether all nodes lie in one zone is in P26",),
         )
         return
     nodes = _nodes(view)
@@ -145,6 +146,14 @@ def _width(view: View) -> Iterator[Part]:
             f"the nodes lie in {len(zones)} zones ({', '.join(zones)}): EFA does not cross zones",
             action="put all nodes of the run into one zone",
             evidence=view.attached.refs,
+        )
+    subnets = sorted({node.subnet for node in nodes if node.subnet})
+    if len(subnets) > 1 and len(zones) == 1:
+        yield Part(
+            CheckStatus.PASS,
+            zones[0],
+            f"the nodes lie in {len(subnets)} subnets of one zone ({zones[0]})",
+            notes=(f"nodes in several subnets of one zone: {some(subnets)}; EFA does not mind",),
         )
 
 

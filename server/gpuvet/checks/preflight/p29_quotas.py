@@ -37,6 +37,14 @@ def quotas(view: View) -> Iterator[Part]:
         yield _storage(view)
 
 
+def used_up(view: View, kind: str) -> Part | None:
+    """Return the part that shows the quota of a type to be used up, if one does."""
+    parts = _hyperpod(view) if view.is_hyperpod else _vcpus(view)
+    row = vcpu_quota_of(kind)
+    subjects = {kind} | ({row.name} if row is not None else set())
+    return next((p for p in parts if p.status is CheckStatus.RISK and p.subject in subjects), None)
+
+
 def _hyperpod(view: View) -> Iterator[Part]:
     name = view.cluster_name or "the cluster"
     if view.cluster.value is None or not view.usage_quotas.is_complete:
