@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gpuvet.cli import main as gpuvet
 from gpuvet_evals.asking import Reply, Request
 from gpuvet_evals.cli import main
 from gpuvet_evals.inspection import WITH_SERVER
 from gpuvet_evals.run.command import RunOptions, run_suite
+from gpuvet_evals.run.sides import skill_files
 
 ROOT = Path(__file__).parents[2]
 EVALS = ROOT / "evals"
@@ -59,6 +61,25 @@ def test_the_suite_and_the_skill_pass_the_lint(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert code == 0, out
     assert "skill: 13 passed, 16 skipped" in out  # skipped: only a judge can tell
+
+
+def test_a_run_sees_every_page_of_the_exported_skill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gpuvet(["skill", "export", str(tmp_path)]) == 0
+    exported = tmp_path / "gpuvet"
+
+    seen = skill_files(exported)
+
+    assert seen.body == (exported / "SKILL.md").read_text(encoding="utf-8")
+    assert seen.resources == {
+        path.relative_to(exported).as_posix(): path.read_text(encoding="utf-8")
+        for path in (exported / "references").iterdir()
+    }
+    assert set(skill_files(ROOT / "skill").resources) == set(seen.resources)
+    capsys.readouterr()
+    assert main(["lint", str(EVALS / "evals.json"), "--skill", str(exported)]) == 0
+    assert "skill: 13 passed, 16 skipped" in capsys.readouterr().out
 
 
 def test_a_skill_that_breaks_a_rule_fails_the_lint(
