@@ -11,6 +11,7 @@ from gpuvet.cli import main as gpuvet
 from gpuvet_evals.asking import Reply, Request
 from gpuvet_evals.cli import main
 from gpuvet_evals.inspection import WITH_SERVER
+from gpuvet_evals.run.agent import Limits
 from gpuvet_evals.run.command import RunOptions, run_suite
 from gpuvet_evals.run.sides import skill_files
 
@@ -161,3 +162,42 @@ def test_each_form_of_world_is_played_and_graded(
     assert results["tests"]["trigger"]["result"] == "passed"
     rows = results["tests"]["assertions"]["assertion_results"]
     assert [row["text"] for row in rows if row["passed"] is False] == []
+
+
+class Eager:
+    """A model that loads the skill for everything, and stops there."""
+
+    def ask(self, request: Request) -> Reply:
+        """Load, whatever is asked."""
+        assert "- gpuvet: " in request["system"][0]["text"]
+        return _reply(
+            {"type": "tool_use", "id": "t", "name": "skill_read", "input": {"skill_id": "gpuvet"}}
+        )
+
+
+def test_trigger_queries_are_played_for_the_load_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = RunOptions(
+        evals=EVALS / "eval_queries.json",
+        to=tmp_path,
+        skill=ROOT / "skill",
+        sides=("with_skill",),
+        limits=Limits(turns=1),
+    )
+    run_suite(
+        options,
+        model="m",
+        asks=Eager(),
+        workers=1,
+        clock=lambda: datetime(2026, 11, 12, tzinfo=UTC),
+    )
+    main(["grade", str(tmp_path), "--quiet"])
+    main(["benchmark", str(tmp_path)])
+    capsys.readouterr()
+
+    written = json.loads((tmp_path / "functional/v1/benchmark.json").read_text(encoding="utf-8"))
+    trigger = written["gpuvet"]["trigger"]
+    assert (trigger["true_positives"], trigger["false_positives"]) == (12, 8)
+    assert (trigger["recall_value"], trigger["precision_value"]) == (1.0, 0.6)
+    assert main(["lint", str(EVALS / "eval_queries.json"), "--fail-on", "warning"]) == 0
