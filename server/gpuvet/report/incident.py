@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpuvet.model.cause import Branch, BranchAssessment, BranchStatus, Label, Symptom
+from gpuvet.model.cause import Branch, BranchAssessment, BranchStatus, Label
 from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.evidence import Reason
 from gpuvet.model.report import IncidentReport
 from gpuvet.model.verdict import FaultClass, NodeVerdict, Verdict
 from gpuvet.report.grouping import group_grounds, group_not_seen, timeline_rows
@@ -20,11 +21,14 @@ BRANCH_NAMES = {
     Branch.APPLICATION: "application",
 }
 
-# What explains a node that is gone: somebody's call, or the end of its capacity. How the ranks
-# talked to each other cannot.
-_ASKED_FIRST = {Symptom.NODES_LOST: (Branch.CHANGE, Branch.CAPACITY)}
 SHORT_WORDS = 600
 # How many lines a part of the short report may have; the most that stay within the words.
+_REFUSED = frozenset(
+    {
+        *(Reason.DENIED, Reason.EXPIRED, Reason.THROTTLED, Reason.TIMED_OUT, Reason.UNREACHABLE),
+        *(Reason.ROW_CAP, Reason.PAGE_CAP, Reason.BUDGET),
+    }
+)
 _SIZES = (16, 14, 12, 10, 8, 6, 5, 4, 3, 2)
 
 
@@ -131,9 +135,9 @@ def deciding_measurement(report: IncidentReport, leading: BranchAssessment | Non
     open_check = next((n.open_check for n in report.nodes if n.open_check), None)
     if open_check:
         return open_check
-    first = _ASKED_FIRST.get(report.failure.symptom, ())
-    rows = sorted(report.branches, key=lambda row: row.branch not in first)
-    return next((row.confirming for row in rows if row.confirming), None)
+    # What was asked for and refused decides before what nobody ever shipped.
+    refused = next((row.closes_with for row in report.not_seen if row.reason in _REFUSED), None)
+    return refused or next((b.confirming for b in report.branches if b.confirming), None)
 
 
 def why_not(others: Sequence[BranchAssessment]) -> Iterator[str]:
