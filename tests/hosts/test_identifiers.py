@@ -17,7 +17,8 @@ PUBLISHED = [ROOT / "skill", ROOT / "references", ROOT / "evals"]
 
 def test_every_id_that_is_published_is_on_the_list_of_invented_ones() -> None:
     allowed = read_allowed(LIST) | read_allowed(OF_EVALS)
-    assert [str(one) for one in scan(PUBLISHED, allowed)] == []
+    unlisted = [f"{one.identifier} in {one.place}" for one in scan(PUBLISHED, allowed)]
+    assert unlisted == [], f"name each in {LIST.name}, with what it is invented for"
 
 
 def test_the_list_names_nothing_that_is_not_published() -> None:
