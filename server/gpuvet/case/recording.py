@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -42,12 +43,16 @@ def read_recording(container: Container) -> Recorded | None:
     return None if heading is None else Recorded(heading, _readings(container, heading))
 
 
-def recorded_case(recorded: Recorded, *, question: str | None = None) -> Case:
+def recorded_case(
+    recorded: Recorded, *, question: str | None = None, has_window: bool = True
+) -> Case:
     """Return a recording as the live case it was.
 
     Args:
         recorded: As read.
         question: The user's words; they replace those of the recording.
+        has_window: The window and the failure that were asked about are the case's own; False
+            where whoever asks gives them again.
 
     Raises:
         UsageError: As the account's own answer led to one.
@@ -56,7 +61,7 @@ def recorded_case(recorded: Recorded, *, question: str | None = None) -> Case:
     door = Replayed(
         recorded.readings, now=heading.now, account=heading.account, region=heading.region
     )
-    return live_case(
+    case = live_case(
         door,
         heading.target,
         now=heading.now,
@@ -65,6 +70,13 @@ def recorded_case(recorded: Recorded, *, question: str | None = None) -> Case:
         question=question or heading.question,
         max_scan_gb=heading.max_scan_gb,
     )
+    if not has_window:
+        return case
+    asked: dict[str, Any] = {"failure_at": heading.failure_at, "failure_measured": False}
+    if heading.window is not None:
+        asked |= {"window": heading.window, "window_source": "as asked"}
+    used = asked if heading.failure_at or heading.window else {}
+    return replace(case, meta=case.meta.model_copy(update=used))
 
 
 def _heading(container: Container) -> Heading | None:

@@ -5,14 +5,15 @@ import io
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from gpuvet import __version__
 from gpuvet.aws.door import AwsDoor
-from gpuvet.errors import UsageError
-from gpuvet.model.evidence import EvidenceOf, witnessed
+from gpuvet.errors import BadWindow, UsageError
+from gpuvet.model.evidence import EvidenceOf, Window, witnessed
 from gpuvet.record.archive import Recording, check_writable, map_beside, write_recording
 from gpuvet.record.heading import ANSWERED, Heading, Word
 from gpuvet.record.local_map import read_map
@@ -142,17 +143,32 @@ def _clean(value: Word) -> Word:
     return cleaned_text(value) if isinstance(value, str) else value
 
 
-def heading_of(args: argparse.Namespace, **known: object) -> Heading:
-    """Return the heading of what a command asks, and keep it for the end.
+def keep_heading(args: argparse.Namespace, now: datetime, **known: object) -> None:
+    """Keep what a command asks for the head of its recording.
 
     Args:
         args: Of the command.
-        known: Fields of `Heading`.
+        now: The clock of the whole question.
+        known: More fields of `Heading`.
     """
-    values = {"gpuvet": __version__, "redacted": False, "given": given_words(args), **known}
-    heading = Heading.model_validate(values)
-    args.heading = heading
-    return heading
+    values = {"gpuvet": __version__, "redacted": False, "given": given_words(args), "now": now}
+    args.heading = Heading.model_validate(values | _times(args, now) | known)
+
+
+def _times(args: argparse.Namespace, now: datetime) -> dict[str, object]:
+    """Return the window and the failure asked about; what cannot be read is refused later."""
+    from gpuvet.modes.window import DEFAULT_SPAN, read_time
+
+    since, until = getattr(args, "since", None), getattr(args, "until", None)
+    failure = getattr(args, "failure_at", None)
+    with suppress(BadWindow):
+        end = read_time(until, now) if until else now
+        start = read_time(since, now) if since else end - DEFAULT_SPAN
+        times: dict[str, object] = {"failure_at": read_time(failure, now) if failure else None}
+        if (since or until) and start < end:
+            times["window"] = Window(start=start, end=end)
+        return times
+    return {}
 
 
 def use_given(args: argparse.Namespace, heading: Heading) -> None:
@@ -191,6 +207,9 @@ def restoring(args: argparse.Namespace, name: str | None) -> Generator[None, Non
     if name is None or local.name != name:
         raise UsageError(f"map {args.map!r} does not belong to the recording {str(args.case)!r}")
     printed = io.StringIO()
-    with redirect_stdout(printed):
-        yield
+    try:
+        with redirect_stdout(printed):
+            yield
+    except UsageError as error:
+        raise UsageError(local.restored(str(error))) from error
     sys.stdout.write(local.restored(printed.getvalue()))
