@@ -1,4 +1,4 @@
-"""A recording as a file: whole or not at all, read back without loss, refused where it is broken."""
+"""A recording as a file: whole or not at all, read back without loss, refused where broken."""
 
 import json
 import os
