@@ -282,6 +282,24 @@ def test_a_recording_that_cannot_be_written_is_refused_before_anything_is_asked(
     assert said.count("\n") == 1
 
 
+@pytest.mark.usefixtures("refusing")
+def test_words_of_a_recording_that_no_command_was_given_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, other = tmp_path / "case.zip", tmp_path / "other.zip"
+    asked = ["preflight", "--instances", NODE, *JSON, "--record-raw", "--record", str(kept)]
+    code = main(asked)
+    live, _ = printed(capsys)
+    with zipfile.ZipFile(kept) as source, zipfile.ZipFile(other, "w") as target:
+        for name in source.namelist():
+            document = json.loads(source.read(name))
+            if name == "recording.json":
+                document["given"] = [["hours", "many"], ["run", "x"], ["nodes", True], ["case", 1]]
+            target.writestr(name, json.dumps(document))
+    assert main(["preflight", "--case", str(other), *JSON]) == code
+    assert printed(capsys)[0] == live
+
+
 def test_a_job_spec_alone_and_several_clusters_are_not_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

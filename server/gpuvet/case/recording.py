@@ -122,10 +122,20 @@ def _reading(documents: Mapping[str, Any], path: str) -> tuple[int, Reading]:
     if row["has_value"]:
         stem = path.removesuffix(".json")
         names = (f"{stem}.page{number:03d}.json" for number in range(1, answer.pages + 1))
-        pages = tuple(decoded(documents[name]) for name in names)
+        pages = tuple(_page(documents[name]) for name in names)
     whole = answer.model_copy(update={"value": pages, "params": canonical(params)})
+    words = (row["kind"], row["operation"], row["region"] or "")
+    if not all(isinstance(word, str) for word in words) or not is_object(params):
+        raise TypeError("door, operation, region and parameters that are such")
     reading = Reading(row["kind"], row["operation"], params, row["region"], whole)
     return int(row["turn"]), reading
+
+
+def _page(document: object) -> Page:
+    page: object = decoded(document)
+    if not is_object(page):
+        raise TypeError("a page that is an object")
+    return page
 
 
 def _read(container: Container, file: CaseFile) -> tuple[str, object]:

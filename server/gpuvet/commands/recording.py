@@ -4,10 +4,11 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpuvet import __version__
@@ -22,9 +23,13 @@ from gpuvet.record.spec_text import without_secrets
 from gpuvet.record.tape import Tape
 
 # What a command was given that changes its answer; a replay without them takes them from here.
-_GIVEN = (
-    *("since", "until", "failure_at", "start", "hours", "checkpoint_every", "checkpoint_gib"),
-    *("nodes", "auto_resume", "price_per_gpu_hour", "currency", "spec_text", "spec_file"),
+_GIVEN: Mapping[str, type[str] | type[float] | type[int]] = MappingProxyType(
+    {
+        **dict.fromkeys(("since", "until", "failure_at", "start", "checkpoint_every"), str),
+        **dict.fromkeys(("auto_resume", "currency", "spec_text", "spec_file"), str),
+        **dict.fromkeys(("hours", "checkpoint_gib", "price_per_gpu_hour"), float),
+        "nodes": int,
+    }
 )
 _MOST_KEY = 4_096
 
@@ -174,7 +179,8 @@ def _times(args: argparse.Namespace, now: datetime) -> dict[str, object]:
 def use_given(args: argparse.Namespace, heading: Heading) -> None:
     """Fill what a replay was not given itself from what the recorded command was given."""
     for name, value in heading.given:
-        if name in _GIVEN and getattr(args, name, None) is None:
+        # Whoever wrote the zip may have written anything: a true is no number of nodes.
+        if _GIVEN.get(name) is type(value) and getattr(args, name, None) is None:
             setattr(args, name, value)
 
 
