@@ -128,6 +128,32 @@ def test_every_live_command_records_and_is_replayed_alike(
         assert own.encode() not in unpacked(kept)
 
 
+@pytest.mark.usefixtures("keys")
+def test_what_was_read_before_an_interruption_is_kept(
+    http: Http,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("AWS_REGION", REGION)
+    sent: list[str] = []
+
+    def respond(request: AWSPreparedRequest) -> AWSResponse:
+        sent.append(str(request.url))
+        if len(sent) > 5:
+            raise KeyboardInterrupt
+        return refuse(request)
+
+    http(respond)
+    kept = tmp_path / "case.zip"
+    assert main(["incident", "--instances", NODE, *JSON, "--record", str(kept)]) == 2
+    heading = json.loads(zipfile.ZipFile(kept).read("recording.json"))
+    assert heading["ended"] == "interrupted"
+    assert heading["readings"] == len(sent) - 2  # who asks, and the one that was interrupted
+    assert main(["incident", "--case", str(kept), *JSON]) == 3
+    assert "not_recorded" in printed(capsys)[0]
+
+
 @pytest.mark.usefixtures("refusing")
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_a_map_puts_originals_back_into_any_format(

@@ -5,7 +5,7 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from live.scenarios import SCENARIOS, document, door
+from live.scenarios import SCENARIOS, as_live, asked, document, door, now
 from live.test_fault_matrix import FAULTS, KINDS, Ending, Faulty
 from live.test_other_doors import busy_cluster
 from prometheus_world import ACCOUNT, NODES, NOW, REGION, case_of
@@ -80,6 +80,25 @@ def test_without_stand_ins_the_replay_is_the_live_answer_itself(path: Path, tmp_
     kept = record(scenario, door(scenario), mode, tmp_path / "case.zip", key=None)
     assert replay(scenario, mode, kept.written.path) == kept.answer
     assert kept.written.map is None
+
+
+@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
+def test_recording_changes_no_answer(path: Path, tmp_path: Path) -> None:
+    scenario, mode = document(path), MODES["incident"]
+    kept = record(scenario, door(scenario), mode, tmp_path / "case.zip")
+    plain = mode(as_live(scenario, door(scenario)), asked(scenario), now(scenario))
+    assert as_json(plain) == kept.answer
+
+
+def test_queries_that_were_too_dear_are_so_again(tmp_path: Path) -> None:
+    scenario, mode = document(KINDS[0]), MODES["incident"]
+    kept = record(scenario, door(scenario), mode, tmp_path / "case.zip", max_scan_gb=1e-12)
+    again = replay(scenario, mode, kept.written.path)
+    assert kept.written.map is not None
+    assert read_map(kept.written.map).restored(again) == kept.answer
+    assert "budget" in again
+    free = record(scenario, door(scenario), mode, tmp_path / "free.zip")
+    assert free.answer != kept.answer
 
 
 def test_two_replays_are_equal_bytes_and_so_are_two_recordings_with_one_key(

@@ -3,6 +3,7 @@
 import ipaddress
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,3 +182,14 @@ def test_the_map_as_json_puts_everything_back() -> None:
     stored = json.loads(json.dumps(P.pairs()))
     changed = json.dumps(P.value(REPLY))
     assert Pseudonyms.from_pairs(stored).restored(changed) == json.dumps(REPLY)
+
+
+FIELD = sorted((Path(__file__).parents[2] / "cases" / "field").iterdir())
+
+
+@pytest.mark.parametrize("folder", FIELD, ids=lambda path: path.name[:2])
+def test_every_line_of_a_log_comes_back(folder: Path) -> None:
+    files = [path for path in folder.rglob("*.log") if path.is_file()]
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    pseudonyms = of({"ClusterName": "train-a"}, *lines)
+    assert [pseudonyms.restored(pseudonyms.text(line)) for line in lines] == lines
