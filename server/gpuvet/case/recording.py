@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from pydantic import ValidationError
 
@@ -32,12 +33,12 @@ class Recorded(NamedTuple):
 
 
 def read_recording(container: Container) -> Recorded | None:
-    """Return the recording that a folder or an archive is; None where it is none.
+    """Return the recording that a folder or a zip is; None where it is none.
 
     Raises:
         UnreadableCase: It begins as a recording and cannot be read as one.
     """
-    if container.form is CaseForm.FILE:
+    if not _may_be_one(container):
         return None
     heading = _heading(container)
     return None if heading is None else Recorded(heading, _readings(container, heading))
@@ -77,6 +78,19 @@ def recorded_case(
         asked |= {"window": heading.window, "window_source": "as asked"}
     used = asked if heading.failure_at or heading.window else {}
     return replace(case, meta=case.meta.model_copy(update=used))
+
+
+def _may_be_one(container: Container) -> bool:
+    """Say whether there is a heading, without unpacking an archive that may be large."""
+    if container.form is CaseForm.FOLDER:
+        return (container.path / HEADING).is_file()
+    if container.form is not CaseForm.ARCHIVE or not is_zipfile(container.path):
+        return False
+    try:
+        with ZipFile(container.path) as archive:
+            return HEADING in archive.namelist()
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # whoever reads it as a case says what is wrong
 
 
 def _heading(container: Container) -> Heading | None:
