@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpuvet.record.pseudonyms import Pseudonyms
 from gpuvet.record.sightings import Sightings
+from gpuvet.record.vocabulary import is_field_word
 from gpuvet.record.walk import Role, walked
 
 HEX = "0123456789abcdef"
@@ -104,6 +105,25 @@ def test_names_are_the_same_wherever_they_stand(names: set[str], key: bytes) -> 
         )
         assert inner["requestParameters"]["clusterName"] == stand_in
         assert pseudonyms.restored(stand_in) == name
+
+
+PARTS = st.sampled_from(
+    ["gpu", "kernel", "node", "train", "trainer", "zed", "z9", "acme", "b2", "7"]
+)
+COMPOSED = st.lists(PARTS, min_size=1, max_size=4).map("-".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(names=st.sets(COMPOSED | NAMES, min_size=2, max_size=12), key=KEYS)
+def test_names_sort_as_before_also_where_words_of_the_field_stay(
+    names: set[str], key: bytes
+) -> None:
+    mixed = {name for name in names if not all(map(is_field_word, name.split("-")))}
+    pseudonyms = of(*({"ClusterName": name} for name in sorted(mixed)), key=key)
+    becomes = {name: pseudonyms.text(name, Role.NAME) for name in mixed}
+    assert sorted(mixed) == sorted(mixed, key=lambda name: becomes[name])
+    assert len(set(becomes.values())) == len(mixed)
+    assert {pseudonyms.restored(becomes[name]) for name in mixed} == mixed
 
 
 @settings(max_examples=50, deadline=None)
