@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpuvet.model.base import Value
-from gpuvet_evals.audit.leaks import ALLOWED_ACCOUNTS, ALLOWED_INSTANCES, proved_accounts
+from gpuvet.parse.accounts import proved_accounts
+from gpuvet_evals.audit.leaks import ALLOWED_ACCOUNTS, ALLOWED_INSTANCES
 from gpuvet_evals.errors import UnreadableTree
 from gpuvet_evals.journal import mapping
 from gpuvet_evals.untrusted import mask

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gpuvet_evals.audit.leaks import find_leaks, leak_findings, proved_accounts, scan_identifiers
+from gpuvet.parse.accounts import proved_accounts
+from gpuvet_evals.audit.leaks import find_leaks, leak_findings, scan_identifiers
 from gpuvet_evals.journal_writer import JournalWriter
 
 ACCOUNT = "2222" + "3333" + "4444"  # none of the examples

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpuvet_evals.audit.commands import Effect, commands_in, operation_effect, parse_command
+from gpuvet.parse.commands import Effect, commands_in, operation_effect, parse_command
 from gpuvet_evals.audit.read_only import judge_read_only
 from gpuvet_evals.calls import tool_calls
 from gpuvet_evals.journal_writer import JournalWriter

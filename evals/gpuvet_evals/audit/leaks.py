@@ -5,9 +5,9 @@ Twelve digits alone prove nothing: most such runs are date stamps, decimals or c
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 
 from gpuvet.model.base import Value
+from gpuvet.parse.accounts import other_reading, proved_accounts, twelve_digits
 from gpuvet_evals.journal import Journal
 from gpuvet_evals.untrusted import has_secret
 
@@ -24,19 +24,6 @@ ALLOWED_INSTANCES = frozenset(
         "i-0a1b2c3d4e5f60011", "i-0a1b2c3d4e5f60022", "i-0fedcba9876543210",
     }
 )  # fmt: skip
-_LONG = re.compile(r"\d{12}")
-_TWELVE = re.compile(r"(?<!\d)\d{12}(?!\d)")
-# Ways in which a text names an account, the digits as group 1, and the proof that is. Each begins
-# with plain characters, which the expression engine finds fast. JSON may be nested in JSON text,
-# so quotes may carry backslashes.
-_PROOFS = (
-    (re.compile(r'arn:aws[a-z-]*:[^:\s"\\]*:[^:\s"\\]*:(\d{12})(?!\d)'), "5th field of an ARN"),
-    (re.compile(r'\{(?:\s|\\+n)*\\*"(\d{12})\\*"\s*:'), "key of a result"),
-    (re.compile(r'\},(?:\s|\\+n)*\\*"(\d{12})\\*"\s*:'), "key of a result"),
-    (re.compile(r'ccount_?[iI][dD]\\*"\s*:\s*\\*"(\d{12})(?!\d)'), "an account id field"),
-    (re.compile(r'wner_?[iI]d\\*"\s*:\s*\\*"(\d{12})(?!\d)'), "an owner id field"),
-    (re.compile(r"ccount (\d{12})(?!\d)"), "named as an account"),
-)
 _INSTANCE = re.compile(r"i-(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9a-zA-Z-])")
 _WHOLE_INSTANCE = re.compile(rf"(?<![0-9A-Za-z]){_INSTANCE.pattern}")
 _NAMES = (
@@ -74,27 +61,17 @@ def find_leaks(journal: Journal, answer: str, *, counted_by_pattern: bool) -> Le
         answer: The answer's text.
         counted_by_pattern: Whether an absent-pattern of the eval matches a plain run of 12 digits.
     """
-    shown = dict.fromkeys(_TWELVE.findall(answer) if _LONG.search(answer) else ())
+    shown = dict.fromkeys(match[0] for match in twelve_digits(answer))
     proved = proved_accounts(answer, journal.raw) if shown else {}
     tail = "; the absent-regex counts it" if counted_by_pattern else ""
     return Leaks(
         account_ids_in_answer=tuple(d for d in shown if d in proved),
         twelve_digit_not_accounts=tuple(
-            f"{d}: 12 digits but {_other_reading(d, answer)}, not an account{tail}"
+            f"{d}: 12 digits but {other_reading(d, answer)}, not an account{tail}"
             for d in shown
             if d not in proved
         ),
     )
-
-
-def proved_accounts(*texts: str) -> dict[str, str]:
-    """Return the runs of 12 digits that some text proves to be accounts, each with its proof."""
-    proved: dict[str, str] = {}
-    for text in texts:
-        for pattern, why in _PROOFS:
-            for match in pattern.finditer(text):
-                proved.setdefault(match[1], why)
-    return proved
 
 
 def scan_identifiers(text: str) -> Iterator[str]:
@@ -117,7 +94,7 @@ def leak_findings(journal: Journal, text: str) -> Iterator[LeakFinding]:
 
 
 def _all_findings(text: str, proved: dict[str, str]) -> Iterator[LeakFinding]:
-    for digits in _TWELVE.findall(text):
+    for digits in (match[0] for match in twelve_digits(text)):
         if digits in proved:
             yield LeakFinding(kind="account", shown=digits, proof=proved[digits],
                               documentation=digits in ALLOWED_ACCOUNTS)  # fmt: skip
@@ -146,23 +123,3 @@ def _is_documentation_address(text: str) -> bool:
     """RFC 5737 networks, loopback, and RFC 7042's documentation MACs."""
     lowered = text.lower()
     return lowered.startswith(("192.0.2.", "198.51.100.", "203.0.113.", "127.", "00:00:5e:00:53:"))
-
-
-def _other_reading(digits: str, text: str) -> str:
-    at = text.find(digits)
-    before = text[max(0, at - 120) : at]
-    if re.search(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}\Z", before):
-        return "the last block of a UUID"
-    if _is_date_stamp(digits):
-        in_group = re.search(r"/aws/[^\s\"'`]*\Z", before)
-        return "a date stamp in a log group name" if in_group else "a date stamp"
-    if before.endswith(".") and before[-2:-1].isdigit():
-        return "decimals of a number"
-    return "nothing proves it"
-
-
-def _is_date_stamp(digits: str) -> bool:
-    try:
-        return 2000 <= datetime.strptime(f"{digits}+0000", "%Y%m%d%H%M%z").year < 2100
-    except ValueError:
-        return False

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from gpuvet.model.base import Value
-from gpuvet_evals.audit.commands import (
+from gpuvet.parse.commands import (
     Command,
     Effect,
     commands_in,

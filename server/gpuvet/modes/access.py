@@ -17,8 +17,10 @@ from gpuvet.aws.live_account import LiveAccounts
 from gpuvet.aws.prometheus_queries import GPU_ACTIVITY
 from gpuvet.aws.reads import KUBERNETES, OTHER_READS, READS, read_of
 from gpuvet.aws.subjects import SUBJECTS
+from gpuvet.aws.watched import WatchedAws
 from gpuvet.model.access import Access, AccessReport, SourceAccess
 from gpuvet.model.evidence import Envelope, Reason, Status
+from gpuvet.model.progress import Progress, silent
 from gpuvet.model.untyped import object_at, objects_at, text_at
 from gpuvet.report.access import access_markdown
 
@@ -50,6 +52,7 @@ def account_access(
     profile: str | None = None,
     region: str | None = None,
     role: str | None = None,
+    progress: Progress = silent,
 ) -> AccessReport:
     """Return how every source of an account answers, within the doctor's seconds.
 
@@ -59,7 +62,7 @@ def account_access(
     budget = Budget(DOCTOR_SECONDS, monotonic=accounts.clock.monotonic)
     opened = accounts.enter(profile=profile, region=region, role=role, budget=budget, max_pages=1)
     return access_report(
-        opened.door,
+        WatchedAws(opened.door, progress),
         now=accounts.clock.now(),
         region=opened.who.region,
         account=opened.who.account,

@@ -51,7 +51,7 @@ class Gathered:
 
 def gather(case: Case, asked: Resolved) -> Gathered:
     """Return everything a verdict may use, with every source that was not read named."""
-    orchestrator = _orchestrator(case, nodes_of(case))
+    orchestrator = orchestrator_of(case, nodes_of(case))
     services = read_service_log(case, asked.window, asked.now, orchestrator)
     nodes = nodes_of(case, named=_named_by_services(services))
     blockers = read_blockers(case, services, nodes, orchestrator, asked)
@@ -117,7 +117,8 @@ def _named_by_services(services: ServiceLog) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
+def orchestrator_of(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
+    """Return who runs these nodes: as told, else as most of them say, else as HyperPod tells."""
     if case.meta.orchestrator is not Orchestrator.UNKNOWN:
         return case.meta.orchestrator
     seen = [n.orchestrator for n in nodes if n.orchestrator is not Orchestrator.UNKNOWN]

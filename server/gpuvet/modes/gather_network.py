@@ -67,6 +67,24 @@ def gather_network(
     return network_evidence(view, guilty), timeline_network(view), guilty
 
 
+def network_view(case: Case, scope: Scope) -> NetworkView:
+    """Return how the nodes are attached and what NCCL said, without the logs of the nodes' faults.
+
+    Args:
+        case: Where it is read.
+        scope: The question as resolved.
+    """
+    log, missing = transport_lines(case, scope)
+    nobody = ClusterEvidence(
+        orchestrator=scope.orchestrator,
+        now=scope.now,
+        window=scope.window,
+        window_source="as asked",
+        nodes=(),
+    )
+    return _attached(case, scope, _view(case, scope, nobody, log, missing))
+
+
 def _job_nodes(scope: Scope) -> tuple[CaseNode, ...]:
     """Return the GPU nodes of the job; of an unknown job those of the cluster."""
     named = set(scope.failure.nodes)

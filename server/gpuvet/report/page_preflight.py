@@ -1,15 +1,17 @@
 """A preflight laid out for the HTML page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.preflight import CheckRow, PreflightReport
 from gpuvet.model.readiness import Ready
 from gpuvet.report.page import MOST_ROWS, NodeInput, Page, Step, Table, Tile, map_data
+from gpuvet.report.page_parts import told_facts, unseen_table
 from gpuvet.report.preflight import by_urgency
 from gpuvet.report.words import plain, span, utc, whole_plain
 
 _TONES = {Ready.NO: "bad", Ready.WITH_RISKS: "warn", Ready.YES: "good", Ready.NOT_DECIDED: "warn"}
+_MOST_LED = 3
 _ADVERSE = frozenset({CheckStatus.FAIL, CheckStatus.RISK})
 
 
@@ -20,7 +22,7 @@ def preflight_model(report: PreflightReport) -> Page:
         kind="Preflight",
         title=f"Preflight {report.cluster or ''} {utc(report.now)}",
         headline=whole_plain(report.headline),
-        lead=whole_plain("; ".join(f"{c.id} {c.why}" for c in ordered if c.status in _ADVERSE)),
+        lead=_lead([c for c in ordered if c.status in _ADVERSE]),
         facts=tuple(_facts(report)),
         tiles=tuple(_tiles(report)),
         tables=(
@@ -29,7 +31,8 @@ def preflight_model(report: PreflightReport) -> Page:
             _starts(report),
             _arithmetic(ordered),
             _spec(report),
-            _unseen(report),
+            _past(report),
+            unseen_table(report.not_seen),
         ),
         steps=tuple(
             Step(whole_plain(c.action), why=f"{c.id} {c.status.value}")
@@ -45,6 +48,14 @@ def preflight_model(report: PreflightReport) -> Page:
     )
 
 
+def _lead(adverse: Sequence[CheckRow]) -> str:
+    """Return the worst findings as sentences; the table has all of them."""
+    told = [f"{one.id} {one.why.rstrip('.')}." for one in adverse[:_MOST_LED]]
+    rest = len(adverse) - len(told)
+    more = [f"{rest} more are in the table of checks."] if rest > 0 else []
+    return whole_plain(" ".join([*told, *more]))
+
+
 def _facts(report: PreflightReport) -> Iterator[tuple[str, str]]:
     run = report.run
     yield "Start", utc(run.start)
@@ -56,16 +67,14 @@ def _facts(report: PreflightReport) -> Iterator[tuple[str, str]]:
     yield "Label", f"{report.label.value}, confidence {report.confidence}"
     yield "Coverage and verdicts", span(report.window.since, report.window.until)
     yield "Orchestrator", report.orchestrator
-    for name, value in (
+    yield from told_facts(
         ("Cluster", report.cluster),
         ("Account", report.account),
         ("Region", report.region),
         ("Asked", report.question),
         ("History", report.history.said if report.history else None),
         ("Assumed", "; ".join(run.assumed) or None),
-    ):
-        if value:
-            yield name, whole_plain(value)
+    )
 
 
 def _tiles(report: PreflightReport) -> Iterator[Tile]:
@@ -192,17 +201,24 @@ def _spec(report: PreflightReport) -> Table:
     )
 
 
-def _unseen(report: PreflightReport) -> Table:
+def _past(report: PreflightReport) -> Table:
+    history = report.history
     rows = [
-        (whole_plain(one.what), plain(str(one.reason)), whole_plain(one.closes_with))
-        for one in report.not_seen[:MOST_ROWS]
+        (
+            utc(one.at),
+            plain(", ".join(one.nodes)),
+            whole_plain(one.what),
+            ", ".join(one.told_by),
+            "counted" if one.counted else "outside of the hours seen",
+        )
+        for one in (history.past if history else ())[:MOST_ROWS]
     ]
     return Table(
-        key="unseen",
-        title="Not seen",
-        columns=("What", "Why", "Closes with"),
-        kinds=("text", "text", "text"),
+        key="past",
+        title="Faults and replacements before now",
+        columns=("When", "Nodes", "What", "Told by", "Counts"),
+        kinds=("text", "code", "text", "text", "text"),
         rows=rows,
-        more=max(0, len(report.not_seen) - MOST_ROWS),
-        empty="nothing that was asked for is missing",
+        note=whole_plain("; ".join(history.not_counted)) if history else "",
+        empty="no fault and no replacement was told",
     )
