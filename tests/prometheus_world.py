@@ -311,7 +311,7 @@ def gpus_of(
             {
                 "Hostname": host_of(node),
                 "gpu": str(gpu),
-                "UUID": f"GPU-{NODES.index(node)}{gpu}",
+                "UUID": f"GPU-5f1c2a3{NODES.index(node)}-9b8d-4c6e-a1f2-00c0ffee000{gpu}",
                 "pci_bus_id": f"00000000:{gpu + 16:02x}:00.0",
                 "device": f"nvidia{gpu}",
                 **labels,

@@ -1,6 +1,7 @@
 """What both doors answered, recorded: a case folder gives the answer that the account gave."""
 
 import json
+import zipfile
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +17,20 @@ from live.test_other_doors import (
     busy_cluster,
     objects,
 )
-from prometheus_world import NODES, NOW, World, case_of, every_minute, host_of, hyperpod
+from prometheus_world import (
+    ACCOUNT,
+    EKS,
+    NODES,
+    NOW,
+    REGION,
+    WORKSPACE,
+    World,
+    case_of,
+    every_minute,
+    host_of,
+    hyperpod,
+)
+from recordings import MODES, record, replay
 
 from gpuvet.aws.door import AwsDoor, Page
 from gpuvet.case import load_case
@@ -27,6 +41,7 @@ from gpuvet.model.verdict import Verdict
 from gpuvet.modes.audit import audit_report
 from gpuvet.modes.incident import incident_report
 from gpuvet.modes.window import Asked
+from gpuvet.record.local_map import read_map
 
 
 class Recorder:
@@ -209,3 +224,30 @@ def test_answers_of_odd_content_say_nothing_and_stop_nothing(
     (dumps / "odd.json").write_text(json.dumps(answer), encoding="utf-8")
     report = incident_report(load_case(dumps), Asked(since="4h"), clock=NOW)
     assert report.verdicts[FAULTY] is Verdict.REBOOT
+
+
+SCENARIO: Mapping[str, Any] = {
+    "account_id": ACCOUNT,
+    "region": REGION,
+    "now": NOW.isoformat(),
+    "question": "The job crashed, what happened?",
+    "request": {
+        "cluster": "train-a",
+        "window": {"start": (NOW - timedelta(hours=4)).isoformat(), "end": NOW.isoformat()},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ["verdict", "incident", "audit"])
+def test_a_redacted_recording_of_both_doors_mapped_back_is_the_live_answer(
+    name: str, tmp_path: Path
+) -> None:
+    kept = record(SCENARIO, busy_cluster(), MODES[name], tmp_path / "case.zip")
+    again = replay(SCENARIO, MODES[name], kept.written.path)
+    assert kept.written.map is not None
+    assert read_map(kept.written.map).restored(again) == kept.answer
+    with zipfile.ZipFile(kept.written.path) as archive:
+        text = " ".join(archive.read(one).decode() for one in archive.namelist())
+    assert "ROW_REMAP" in text or "prometheus" in text
+    own = (*NODES, "ip-10-0-0-1", "10.0.0.1", WORKSPACE, "train-a", EKS, ACCOUNT, "GPU-5f1c2a3")
+    assert [one for one in own if one in text] == []
