@@ -136,14 +136,15 @@ class World:
             labels = sorted({"__name__", *(n for s in live for n in s.labels)}) if live else []
             return {"labels": labels, "series": [dict(s.labels) for s in live]}
         assert query_text(name, params)
+        by = params.get("by", ())
         groups: dict[tuple[str, ...], list[Stored]] = {}
         for one in chosen:
-            key = tuple(one.labels.get(label, "") for label in params["by"])
+            key = tuple(one.labels.get(label, "") for label in by)
             groups.setdefault(key, []).append(one)
         rows = [
             row
             for key, own in sorted(groups.items())
-            if (row := _row(dict(zip(params["by"], key, strict=True)), own, params)) is not None
+            if (row := _row(dict(zip(by, key, strict=True)), own, params)) is not None
         ]
         return {"result": rows}
 
@@ -230,6 +231,7 @@ _AT_ONCE: Mapping[str, Callable[..., float | None]] = {
     "lowest": lambda own, start, end, _: _folded(own, start, end, min, min),
     "latest": lambda own, start, end, _: _folded(own, start, end, _last, max),
     "grown": lambda own, start, end, _: _folded(own, start, end, _rise, sum),
+    "grown in all": lambda own, start, end, _: _folded(own, start, end, _rise, sum),
     "changed": lambda own, start, end, params: _changes(own, start, end, params["step"]),
     "slots": lambda own, start, end, params: _slots(own, start, end, params["step"]),
 }

@@ -201,6 +201,14 @@ def _numbers(
             )
 
 
+def read_total(workspace: Workspace, metric: str) -> Envelope[float]:
+    """Return how much a counter rose over the window, all series taken together; or None."""
+    params = {"template": "grown in all", "metric": metric, **_at_end(workspace)}
+    answer = workspace.read("Query", params)
+    found = answer_of(_pages(answer)).series
+    return with_value(answer, found[0].value if found else None)
+
+
 def read_over_time(
     workspace: Workspace, template: str, label: NodeLabel, metric: str, *, step: int
 ) -> Envelope[tuple[TimeSeries, ...]]:

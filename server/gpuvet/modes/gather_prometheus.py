@@ -19,6 +19,7 @@ from gpuvet.aws.prometheus import (
     find_workspaces,
     read_numbers,
     read_over_time,
+    read_total,
     step_for,
 )
 from gpuvet.aws.prometheus_held import held_series, number_of
@@ -30,6 +31,7 @@ from gpuvet.aws.prometheus_queries import (
     GPU_LATEST,
     GPU_XID,
     NODE_READY,
+    TRAINING,
 )
 from gpuvet.aws.reads import PROMETHEUS
 from gpuvet.calculators.gauges import not_ready_spans, xid_changes
@@ -83,6 +85,7 @@ class Faults:
         xids: When last-Xid gauges took a new code.
         numbers: Temperatures, and counts that rose or stand.
         not_ready: When Kubernetes nodes were not Ready.
+        training: How often the training operator counted faults and restarts, of any job.
         nodes: Nodes whose GPU series were found.
         workspace: Where.
         read_at: The end of the window: what stands, stood then.
@@ -91,6 +94,7 @@ class Faults:
     xids: tuple[XidChange, ...] = ()
     numbers: tuple[DeviceNumber, ...] = ()
     not_ready: tuple[NotReadySpan, ...] = ()
+    training: tuple[tuple[str, float], ...] = ()
     not_seen: tuple[NotSeen, ...] = ()
     nodes: tuple[str, ...] = ()
     workspace: str | None = None
@@ -224,6 +228,7 @@ def read_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults
         xids=xids,
         numbers=numbers,
         not_ready=tuple(_not_ready(case, window, nodes, missing)),
+        training=tuple(_training(workspace, missing)),
         not_seen=tuple(missing),
         nodes=label.nodes,
         workspace=workspace.address.workspace,
@@ -294,6 +299,17 @@ def _numbers(
             if not answer.value:
                 return  # throttled, denied or out of time: so would be the rest
         yield from answer.value or ()
+
+
+def _training(workspace: Workspace, missing: list[NotSeen]) -> Iterator[tuple[str, float]]:
+    """Yield what the training operator counted; its metrics are off by default."""
+    for metric in TRAINING:
+        answer = read_total(workspace, metric)
+        if not answer.status.is_complete:
+            missing.append(_unread(answer))
+            return
+        if answer.value is not None:
+            yield metric, answer.value
 
 
 def _not_ready(
