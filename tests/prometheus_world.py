@@ -80,8 +80,8 @@ class World:
         row = read_of(operation)
         self.asked.append((operation, params))
         if operation in self.errors:
-            code, status = self.errors[operation]
-            meaning = meaning_of(code, "", status)
+            code, http = self.errors[operation]
+            meaning = meaning_of(code, "", http)
             return self._answer(operation, params, region, None, meaning.status).model_copy(
                 update={"reason": meaning.reason, "error_code": code}
             )
@@ -225,7 +225,8 @@ def _slots(own: Sequence[Stored], start: datetime, end: datetime, step: int) -> 
     return float(sum(value is not None for value in _looks(own, start, end, step))) or None
 
 
-_AT_ONCE: Mapping[str, Callable[..., float | None]] = {
+AtOnce = Callable[[Sequence[Stored], datetime, datetime, Mapping[str, Any]], float | None]
+_AT_ONCE: Mapping[str, AtOnce] = {
     "named": lambda own, start, end, _: _folded(own, start, end, lambda _s: 1.0, sum),
     "highest": lambda own, start, end, _: _folded(own, start, end, max, max),
     "lowest": lambda own, start, end, _: _folded(own, start, end, min, min),

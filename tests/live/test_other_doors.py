@@ -100,7 +100,7 @@ SERIES = list(_series())
 
 def objects() -> dict[str, list[Mapping[str, Any]]]:
     """Return what the cluster's API lists."""
-    nodes = [
+    nodes: list[Mapping[str, Any]] = [
         {
             "metadata": {
                 "name": host_of(node),

@@ -3,7 +3,7 @@
 import json
 import zipfile
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def test_lists_as_the_api_prints_them_are_read_and_cut_down(tmp_path: Path) -> N
     secret: Any = pods[0]["spec"]
     secret["containers"][0]["env"] = [{"name": "TOKEN", "value": "hunter2-hunter2"}]
     raw = {"kind": "PodList", "metadata": {"continue": "more"}, "items": pods}
-    nodes = {"kind": "NodeList", "metadata": {}, "items": objects()["ListNodes"]}
+    nodes: dict[str, Any] = {"kind": "NodeList", "metadata": {}, "items": objects()["ListNodes"]}
     recorder = Recorder(hyperpod())
     recorder.read("sagemaker:DescribeCluster", {})
     recorder.read("sagemaker:ListClusterNodes", {})
@@ -137,7 +137,7 @@ def test_lists_as_the_api_prints_them_are_read_and_cut_down(tmp_path: Path) -> N
 def matrix(metric: str, values: Mapping[str, Any], **labels: str) -> dict[str, Any]:
     """Return an answer of query_range as the API prints it: one series a GPU of each node."""
     start = NOW - timedelta(hours=4)
-    result = [
+    result: list[dict[str, Any]] = [
         {
             "metric": {
                 "__name__": metric,
@@ -158,6 +158,10 @@ def matrix(metric: str, values: Mapping[str, Any], **labels: str) -> dict[str, A
     return {"status": "success", "data": {"resultType": "matrix", "result": result}}
 
 
+def lost_then(at: datetime) -> float:
+    return 79 if at >= FELL_OFF else 0
+
+
 @pytest.fixture
 def dumps(tmp_path: Path) -> Path:
     """Return a case whose metrics somebody saved by hand."""
@@ -169,7 +173,7 @@ def dumps(tmp_path: Path) -> Path:
         "util.json": matrix("DCGM_FI_DEV_GPU_UTIL", {IDLE: 0, "": 97}),
         "xid.json": matrix(
             "DCGM_FI_DEV_XID_ERRORS",
-            {FAULTY: lambda at: 79 if at >= FELL_OFF else 0, STALE: 31, "": 0},
+            {FAULTY: lost_then, STALE: 31, "": 0},
         ),
     }
     for name, answer in answers.items():
@@ -210,14 +214,14 @@ def test_of_a_nodes_conditions_only_ready_counts(dumps: Path) -> None:
     assert not [one for one in report.timeline if one.source == "kube-state-metrics"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": 1}]}},
-        {"status": "success", "data": {"resultType": "vector", "result": [7, None, {}]}},
-        {"status": "success", "data": {"resultType": "matrix", "result": []}, "warnings": ["x"]},
-    ],
-)
+ODD: list[Mapping[str, Any]] = [
+    {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": 1}]}},
+    {"status": "success", "data": {"resultType": "vector", "result": [7, None, {}]}},
+    {"status": "success", "data": {"resultType": "matrix", "result": []}, "warnings": ["x"]},
+]
+
+
+@pytest.mark.parametrize("answer", ODD)
 def test_answers_of_odd_content_say_nothing_and_stop_nothing(
     dumps: Path, answer: Mapping[str, Any]
 ) -> None:

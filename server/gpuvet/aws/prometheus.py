@@ -137,9 +137,9 @@ def find_nodes(workspace: Workspace, metric: str, nodes: Sequence[NodeName]) -> 
 
 
 def _none(answer: Envelope[Any]) -> Envelope[NodeLabel]:
-    empty = answer.status is Status.OK
-    update = {"status": Status.OK_EMPTY} if empty else {}
-    return with_value(answer, None).model_copy(update=update)
+    nothing: Envelope[NodeLabel] = with_value(answer, None)
+    is_empty = answer.status is Status.OK
+    return nothing.model_copy(update={"status": Status.OK_EMPTY}) if is_empty else nothing
 
 
 def _devices(workspace: Workspace, metric: str, label: str, value: str) -> tuple[str, ...]:
