@@ -107,8 +107,8 @@ def _pod(one: KubeObject) -> PodState:
         ),
         None,
     )
-    owner = next(iter(objects_at(meta, "ownerReferences")), {})
-    named = (text_at(owner, "kind"), text_at(owner, "name"))
+    owners = objects_at(meta, "ownerReferences")[:1]
+    named = [text_at(owner, part) for owner in owners for part in ("kind", "name")]
     return PodState(
         name=clean(text_at(meta, "name") or "unnamed"),
         namespace=_clean(text_at(meta, "namespace")),
@@ -146,7 +146,7 @@ def _job(one: KubeObject) -> JobState:
     meta, status = object_at(one.body, "metadata"), object_at(one.body, "status")
     true = [c for c in objects_at(status, "conditions") if str(c.get("status")) == "True"]
     dated = sorted(((_moment(c), i, c) for i, c in enumerate(true)), key=lambda row: row[:2])
-    last = dated[-1][2] if dated else {}
+    last: Json = dated[-1][2] if dated else {}
     return JobState(
         name=clean(text_at(meta, "name") or "unnamed"),
         namespace=_clean(text_at(meta, "namespace")),

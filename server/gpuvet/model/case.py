@@ -57,6 +57,7 @@ class FileKind(StrEnum):
     HOURLY_BINS = "hourly bins"
     SEARCH = "log search"
     METRICS = "metrics"
+    PROMETHEUS = "prometheus answer"
     LOG_EXPORT = "log export"  # events of CloudWatch Logs as JSON
     CLOCK = "clock"
     KERNEL_LOG = "kernel log"

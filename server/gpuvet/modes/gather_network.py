@@ -228,7 +228,7 @@ def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Envelope[tuple[EfaS
         )
     window = Window(start=scope.window.start - _LOOK_BACK, end=scope.window.end)
     answer = read_efa_series(case.aws, ids, window)
-    if answer.value or PROMETHEUS not in case.doors:
+    if answer.value or not (case.prometheus or PROMETHEUS in case.doors):
         return answer
     found, missing = read_efa(case, window, _job_nodes(scope))
     return from_prometheus(answer, found, missing)
