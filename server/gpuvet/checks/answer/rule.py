@@ -1,0 +1,66 @@
+"""A rule of the lint, what it finds, and what it reads."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from gpuvet.checks.answer.backing import Backing
+from gpuvet.checks.answer.moments import Calendar
+from gpuvet.checks.answer.told import Told, plain
+from gpuvet.checks.answer.tracing import Tracing
+from gpuvet.model.check import Severity
+from gpuvet.parse.draft import Draft, Unit
+
+_FEWEST_WORDS = 4  # of a clause that counts as the evidence's own
+
+
+class Reading:
+    """A draft and the evidence of its run; `told` is empty where no report was given."""
+
+    def __init__(self, draft: Draft, told: Told, backing: Backing) -> None:
+        """Hold them side by side."""
+        self.draft = draft
+        self.told = told
+        self.backing = backing
+
+    @cached_property
+    def calendar(self) -> Calendar:
+        """The times of the evidence."""
+        return Calendar(self.backing.texts)
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """The draft's numbers and times, traced."""
+        return Tracing(self.draft, self.backing, self.calendar)
+
+    def is_quoted(self, unit: Unit, start: int, end: int) -> bool:
+        """Say whether words of a unit stand in quotation marks, or in code: others' words."""
+        at = unit.start + start
+        return self.draft.in_quotes(at) or any(
+            span.start <= at and unit.start + end <= span.end for span in self.draft.code_spans
+        )
+
+    def is_evidence(self, clause: str) -> bool:
+        """Say whether a clause is a report's own, word for word."""
+        words = plain(clause).strip(" .,;:()")
+        return len(words.split()) >= _FEWEST_WORDS and words in self.told.statements
+
+
+class Hit(NamedTuple):
+    """One fault as a rule sees it."""
+
+    start: int  # in the words of the draft
+    shown: str
+    message: str
+
+
+class Rule(NamedTuple):
+    """One rule: its code, what it leads to, who asks for it, and the function that looks."""
+
+    code: str
+    name: str  # states the flaw
+    severity: Severity
+    why: str
+    fix: str
+    source: str
+    run: Callable[[Reading], Iterator[Hit]]

@@ -1,0 +1,100 @@
+"""ANS4: no claim of absence without the hours that could be seen, and never over dark ones."""
+
+import re
+from collections.abc import Iterator
+
+from gpuvet.checks.answer.claims import (
+    HOURS,
+    INSTANCE,
+    Absence,
+    absences,
+    says_measured,
+    states_hours,
+)
+from gpuvet.checks.answer.rule import Hit, Reading
+from gpuvet.model.verdict import Verdict
+
+_DARK = re.compile(
+    r"\bnot[ _]observable|unobservable|un(?:known|seen|measured|verified|covered)|not (?:seen|covered|"
+    r"measured|shipped|read|readable|visible|available|recorded|known)|could not (?:be )?(?:seen|see|read|observe)"
+    r"|cannot be (?:seen|observed|cleared|ruled)|cannot (?:say|see|tell|claim|clear)|can't (?:say|see|tell|clear)"
+    r"|silent|silence|went (?:dark|quiet)|dark|blind|gaps?|holes?|missing|empty|no (?:log )?(?:lines?|stream|coverage|data)"
+    r"|stopp?ed (?:logging|shipping)|only \d+ of|partial|in (?:the )?(?:observed|measured|visible|seen|covered) hours"
+    r"|hours? (?:that )?(?:could be|were|was) (?:seen|observed|measured)|where (?:it|they|we) could (?:be seen|see)",
+    re.IGNORECASE,
+)
+
+
+def absence_without_hours(reading: Reading) -> Iterator[Hit]:
+    """"No errors", "healthy" or "clean" without hours seen of hours asked."""
+    for absence in absences(reading):
+        if not says_measured(absence) and not states_hours(reading, absence):
+            message = f"{absence.shown!r} does not say in how many hours it could have been seen"
+            yield _hit(absence, message)
+
+
+def absence_over_dark_hours(reading: Reading) -> Iterator[Hit]:
+    """An absence claimed of nodes whose log the evidence could not see in every hour."""
+    dark = dark_nodes(reading)
+    if not dark:
+        return
+    for absence in absences(reading):
+        over = sorted(absence.nodes & dark.keys()) if absence.nodes else sorted(dark)
+        if over and states_hours(reading, absence) and not _owns_up(reading, absence):
+            shown = ", ".join(f"{node} {dark[node]}" for node in over[:3])
+            yield _hit(absence, f"{absence.shown!r} covers hours nobody saw: {shown}")
+
+
+def hours_not_as_measured(reading: Reading) -> Iterator[Hit]:
+    """Hours of a node that are another node's, or turned round."""
+    for unit in reading.draft.prose:
+        nodes = [n for n in dict.fromkeys(INSTANCE.findall(unit.text)) if n in reading.told.hours]
+        if len(nodes) != 1 or len(set(INSTANCE.findall(unit.text))) != 1:
+            continue
+        hours = reading.told.hours[nodes[0]]
+        for match in HOURS.finditer(unit.text):
+            if match["n"] is None or "node" in match[0]:
+                continue
+            pair = (int(match["n"]), int(match["m"]))
+            if not _is_of(reading, nodes[0], pair) and reading.backing.has(str(pair[0])):
+                message = f"{nodes[0]}: {hours.measured} of {hours.asked} h were seen, not {match[0]}"
+                yield Hit(unit.start + match.start(), match[0], message)
+
+
+def dark_nodes(reading: Reading) -> dict[str, str]:
+    """Return the nodes that were not seen in every hour, each with what was seen."""
+    told = reading.told
+    dark = {n: "not observable" for n, v in told.verdicts.items() if v is Verdict.NOT_OBSERVABLE}
+    for node, hours in told.hours.items():
+        if hours.measured < hours.asked and node in told.verdicts and node not in told.agent_only:
+            dark[node] = f"({hours.measured} of {hours.asked} h seen)"
+    return dark
+
+
+def _owns_up(reading: Reading, absence: Absence) -> bool:
+    """Say whether the draft says elsewhere, or here, that hours are dark."""
+    units = reading.draft.prose
+    if absence.nodes:
+        units = tuple(
+            u
+            for u in units
+            if u.block == absence.unit.block or absence.nodes & set(INSTANCE.findall(u.text))
+        )
+        return any(_DARK.search(u.text) or _states_less(u.text) for u in units)
+    return any(_DARK.search(u.text) or _states_less(u.text) for u in units)
+
+
+def _states_less(text: str) -> bool:
+    return any(m["n"] is not None and m["n"] != m["m"] for m in HOURS.finditer(text))
+
+
+def _is_of(reading: Reading, node: str, pair: tuple[int, int]) -> bool:
+    """Say whether hours of hours are a node's: seen, not seen, or those of one of its streams."""
+    hours = reading.told.hours[node]
+    if pair in {(hours.measured, hours.asked), (hours.asked - hours.measured, hours.asked)}:
+        return True
+    return reading.backing.says_of(node, pair)
+
+
+def _hit(absence: Absence, message: str) -> Hit:
+    return Hit(absence.unit.start + absence.start, absence.shown, message)

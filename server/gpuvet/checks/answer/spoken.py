@@ -1,0 +1,223 @@
+"""Which verdict a draft gives which node, which run may start, and what each check came to. Pure."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpuvet.checks.answer.claims import INSTANCE
+from gpuvet.checks.answer.phrases import clause_before
+from gpuvet.model.check import CheckStatus
+from gpuvet.model.readiness import Ready
+from gpuvet.model.verdict import Verdict
+from gpuvet.parse.draft import Draft, Unit, UnitKind
+
+_WORDS = {
+    Verdict.REPLACE: r"REPLACE(?:MENT|D)?",
+    Verdict.REBOOT: r"REBOOT",
+    Verdict.UNVERIFIED: r"UNVERIFIED",
+    Verdict.MONITOR: r"MONITOR",
+    Verdict.LEAVE_ALONE: r"LEAVE[ _]ALONE",
+    Verdict.NOT_OBSERVABLE: r"NOT[ _]OBSERVABLE",
+}
+# A verdict in capitals, or one as a directive: "Replace node i-…", "leave the node alone".
+_CAPITALS = re.compile("|".join(f"(?P<{v.name}>\\b{w}\\b)" for v, w in _WORDS.items()))
+_THE_NODE = r"(?:the |this |that |these |both |all |affected |faulty |whole )*(?:GPU )?(?:nodes?|instances?|hosts?|machines?|it|them|i-[0-9a-f]{8,17})"
+_DIRECTIVES = re.compile(
+    rf"\b(?:(?P<REPLACE>replace\s+{_THE_NODE})|(?P<REBOOT>(?:reboot|restart|power[- ]cycle)\s+{_THE_NODE})"
+    rf"|(?P<MONITOR>(?:monitor|keep (?:an eye on|watching|monitoring))\s+{_THE_NODE})"
+    rf"|(?P<LEAVE_ALONE>leave\s+{_THE_NODE}\s+(?:alone|as (?:it is|they are)|in service|running)"
+    r"|leave alone|no action (?:is )?(?:needed|required)(?: on (?:the |any )?nodes?)?|nothing to do on the nodes?))\b",
+    re.IGNORECASE,
+)
+_SOFT = re.compile(
+    r"\b(?:(?P<UNVERIFIED>(?:is|are|remains?|stays?|as|verdict:?)\s+unverified)"
+    r"|(?P<NOT_OBSERVABLE>(?:is|are|was|were|remains?|stays?|as|verdict:?)\s+(?:\"|\u201c)?not observable))\b",
+    re.IGNORECASE,
+)
+# Before a verdict: what makes it none.
+_NOT_GIVEN = re.compile(
+    r"(?:\b(?:not|never|no|don't|doesn't|isn't|nor|neither|rather than|instead of|before|without|avoid|premature to"
+    r"|bar for|bars? (?:of|for)|bar to|short of|unlike|meets? no|than|until|if|unless|when|once|whether|in case|would"
+    r"|could|might|may|should it|request|after (?:a|the|that)|next step (?:is|would be)|escalate to|becomes?|turns? into"
+    r"|upgrade(?:d)? to|then|not yet|from)\b[^.;]{0,40}|\b0\s|\?\s?)\Z",
+    re.IGNORECASE,
+)
+_CONDITION_AFTER = re.compile(
+    r"\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b", re.IGNORECASE
+)
+_COUNT_BEFORE = re.compile(r"(?<![\w.-])(\d{1,5})\s+(?:nodes?\s+)?\Z")
+_COUNT_AFTER = re.compile(r"\A\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.I)
+_STATUS = "|".join(re.escape(s.value).replace("_", "[_ ]") for s in CheckStatus)
+_CHECK = re.compile(rf"\b(?P<id>P\d{{1,2}})\b|\b(?P<status>{_STATUS})\b")
+_READY_AT = re.compile(
+    r"\b(?P<h>\d{1,4})\s?(?:-|\u2011)?h(?:ours?)?\b(?: run)?\W{0,6}(?:ready\??\W{0,3})?"
+    r"\b(?P<word>Yes,? with risks|Yes|No(?!\w| )|No\b(?=\W*(?:\(|$|[.,;|*]))|Not decided|Ready|Not ready)\b",
+    re.IGNORECASE,
+)
+_READY = re.compile(
+    r"\bready\??\s*[:\u2013\u2014-]?\s*\W{0,4}(?P<word>yes,? with risks|with risks|yes|no\b(?!\s+\w+\s+(?:check|answer))|not decided)\b"
+    r"|\b(?P<neg>not (?:yet )?ready|no[- ]go|(?:do not|don't) (?:start|launch|begin)|cannot (?:start|be started))\b"
+    r"|\b(?P<pos>(?:is|are|looks?|you(?:'re| are)|fully|all|good to go and)\s+ready|ready to (?:go|start|launch|run)|good to go"
+    r"|(?:safe|fine|clear(?:ed)?) to (?:start|launch|go|proceed)|go ahead and (?:start|launch))\b",
+    re.IGNORECASE,
+)
+
+
+class Spoken(NamedTuple):
+    """A verdict the draft gives, to some nodes, to a number of them, or at large."""
+
+    verdict: Verdict
+    nodes: tuple[str, ...]
+    at: int  # in the words of the draft
+    shown: str
+    count: int | None = None
+
+
+class SaidReady(NamedTuple):
+    """Whether a run may start, of one length or at large."""
+
+    ready: Ready
+    hours: str | None
+    at: int
+    shown: str
+
+
+class SaidCheck(NamedTuple):
+    """What the draft says a check came to."""
+
+    check: str
+    status: CheckStatus
+    at: int
+    shown: str
+
+
+def verdicts_in(draft: Draft) -> Iterator[Spoken]:
+    """Yield the verdicts a draft gives; conditions, refusals and quotations are none."""
+    under: Spoken | None = None
+    for unit in draft.prose:
+        found = list(_in_unit(draft, unit))
+        if unit.kind is UnitKind.HEADING:
+            bare = [s for s in found if not s.nodes]
+            under = bare[0] if len(found) == 1 and bare else None
+        elif not found and under is not None and unit.item and (ids := _ids(unit)):
+            yield under._replace(nodes=ids, at=unit.start, count=None)
+        yield from found
+
+
+def _in_unit(draft: Draft, unit: Unit) -> Iterator[Spoken]:
+    marks = sorted(_marks(draft, unit), key=lambda m: m[1].start())
+    if not marks:
+        return
+    ids = [(m[0], m.start()) for m in INSTANCE.finditer(unit.text)]
+    id_first = bool(ids) and ids[0][1] < marks[0][1].start()
+    for place, (verdict, match) in enumerate(marks):
+        after = marks[place + 1][1].start() if place + 1 < len(marks) else len(unit.text)
+        before = marks[place - 1][1].end() if place else 0
+        # "i-a: REPLACE, i-b: REBOOT" names the node first, "REPLACE i-a; REBOOT i-b" after.
+        low, high = (before, match.start()) if id_first else (match.start(), after)
+        nodes = tuple(dict.fromkeys(node for node, at in ids if low <= at < high))
+        if id_first and len(marks) == 1:
+            nodes = _ids(unit)
+        yield Spoken(verdict, nodes, unit.start + match.start(), match[0], _count(unit, match))
+
+
+def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
+    for pattern in (_CAPITALS, _DIRECTIVES, _SOFT):
+        for match in pattern.finditer(unit.text):
+            verdict = Verdict[match.lastgroup or ""]
+            if pattern is _CAPITALS and match[0] == "UNVERIFIED" and re.search(r"\bP\d", unit.text):
+                continue  # a check's status, not a node's verdict
+            if pattern is _CAPITALS and _is_branch_status(unit, match):
+                continue
+            if not _is_given(unit, match) or draft.in_quotes(unit.start + match.start()):
+                continue
+            yield verdict, match
+
+
+def _is_given(unit: Unit, match: re.Match[str]) -> bool:
+    before = clause_before(unit.text, match.start())
+    if unit.text.rstrip().endswith("?") or _NOT_GIVEN.search(before):
+        return False
+    return not _CONDITION_AFTER.match(unit.text[match.end() : match.end() + 60])
+
+
+def _is_branch_status(unit: Unit, match: re.Match[str]) -> bool:
+    """Say whether a status belongs to a branch: `D NOT_OBSERVABLE`, `| D GPU communication | …`."""
+    before = unit.text[: match.start()]
+    near = re.search(r"\b[A-F]\b(?:[ ,(]+[\w ]{0,24})?\W{0,6}\Z", before)
+    return near is not None or "_" in match[0] and INSTANCE.search(unit.text) is None
+
+
+def _count(unit: Unit, match: re.Match[str]) -> int | None:
+    before = _COUNT_BEFORE.search(unit.text[: match.start()])
+    after = _COUNT_AFTER.match(unit.text[match.end() :])
+    found = before or after
+    return int(found[1]) if found else None
+
+
+def _ids(unit: Unit) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(INSTANCE.findall(unit.text)))
+
+
+def readiness_in(draft: Draft) -> Iterator[SaidReady]:
+    """Yield whether a run may start, as the draft says it."""
+    for unit in draft.prose:
+        placed: list[int] = []
+        for match in _READY_AT.finditer(unit.text):
+            if re.search(r"ready", unit.text, re.IGNORECASE) or unit.kind is UnitKind.ROW:
+                placed.append(match.start())
+                yield SaidReady(_ready(match["word"]), match["h"], unit.start + match.start(), match[0])
+        if placed:
+            continue
+        for match in _READY.finditer(unit.text):
+            word = match["word"] or ("no" if match["neg"] else "yes")
+            if match["pos"] and not _is_given(unit, match):
+                continue
+            yield SaidReady(_ready(word), None, unit.start + match.start(), match[0])
+
+
+def _ready(word: str) -> Ready:
+    lowered = word.lower()
+    if "risk" in lowered:
+        return Ready.WITH_RISKS
+    if "decided" in lowered:
+        return Ready.NOT_DECIDED
+    return Ready.NO if lowered.startswith("no") else Ready.YES
+
+
+def checks_in(draft: Draft) -> Iterator[SaidCheck]:
+    """Yield what each check came to: `FAIL P1`, `P1: FAIL`, a table row, `P6 PASS, P7 PASS`."""
+    for unit in draft.prose:
+        marks = list(_CHECK.finditer(unit.text))
+        ids = [m for m in marks if m["id"]]
+        words = [m for m in marks if m["status"]]
+        if not ids or not words:
+            continue
+        if len(words) == 1 and len(ids) == 1:
+            yield _said(unit, ids[0], words[0])
+            continue
+        status_first = words[0].start() < ids[0].start()
+        for name in ids:
+            own = _beside(name, words, ids, status_first=status_first)
+            if own is not None:
+                yield _said(unit, name, own)
+
+
+def _beside(
+    name: re.Match[str], words: list[re.Match[str]], ids: list[re.Match[str]], *, status_first: bool
+) -> re.Match[str] | None:
+    """Return the status right before or after a check's id, none other between them."""
+    if status_first:
+        near = [w for w in words if w.end() <= name.start() and name.start() - w.end() <= 4]
+        return near[-1] if near else None
+    after = next((w for w in words if w.start() >= name.end()), None)
+    following = next((i for i in ids if i.start() > name.start()), None)
+    if after is None or (following is not None and following.start() < after.start()):
+        return None
+    return after
+
+
+def _said(unit: Unit, name: re.Match[str], word: re.Match[str]) -> SaidCheck:
+    status = CheckStatus(word["status"].replace(" ", "_"))
+    at = unit.start + min(name.start(), word.start())
+    return SaidCheck(name["id"], status, at, f"{name['id']} {word['status']}")
