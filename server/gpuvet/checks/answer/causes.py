@@ -30,7 +30,7 @@ _UNREAD = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(
-    r"\b(?:root[- ]cause|leading hypothesis|hypothesis|leading branch|branch|cause)\b\W{0,4}(?:is |was )?(?:branch )?\W{0,3}"
+    r"\b(?:root[- ]cause|leading hypothesis|hypothesis|leading branch|branch|cause)\b[\s:(=\u2013\u2014-]{0,4}(?:is |was )?(?:branch )?\(?"
     r"(?P<letter>[A-F])\b(?=\W|$)(?!'|\w)",
     re.IGNORECASE,
 )

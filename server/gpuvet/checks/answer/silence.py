@@ -62,12 +62,12 @@ def hours_not_as_measured(reading: Reading) -> Iterator[Hit]:
 
 
 def dark_nodes(reading: Reading) -> dict[str, str]:
-    """Return the nodes that were not seen in every hour, each with what was seen."""
-    told = reading.told
-    dark = {n: "not observable" for n, v in told.verdicts.items() if v is Verdict.NOT_OBSERVABLE}
-    for node, hours in told.hours.items():
-        if hours.measured < hours.asked and node in told.verdicts and node not in told.agent_only:
-            dark[node] = f"({hours.measured} of {hours.asked} h seen)"
+    """Return the nodes whose log could not have shown a fault, each with what was seen."""
+    dark: dict[str, str] = {}
+    for node, verdict in reading.told.verdicts.items():
+        if verdict is Verdict.NOT_OBSERVABLE:
+            hours = reading.told.hours.get(node)
+            dark[node] = f"({hours.measured} of {hours.asked} h seen)" if hours else "(not seen)"
     return dark
 
 

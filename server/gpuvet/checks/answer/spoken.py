@@ -49,6 +49,9 @@ _COUNT_BEFORE = re.compile(r"(?<![\w.-])(\d{1,5})\s+(?:nodes?\s+)?\Z")
 _COUNT_AFTER = re.compile(r"\A\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.I)
 _STATUS = "|".join(re.escape(s.value).replace("_", "[_ ]") for s in CheckStatus)
 _CHECK = re.compile(rf"\b(?P<id>P\d{{1,2}})\b|\b(?P<status>{_STATUS})\b")
+_IS_CHECK = re.compile(r"\bP\d{1,2}\b|\b(?:PASS|FAIL|RISK|NEEDS_INPUT|NOT_CHECKED)\b")
+_JOINS = re.compile(r"[\s\W_]{1,4}")
+_LEADS = re.compile(r"[^\w,;.]{1,6}|\W*(?:is|was|came to|comes to|status)\W*|[^.,;:|]{0,70}[:\u2013\u2014]\s*")
 _READY_AT = re.compile(
     r"\b(?P<h>\d{1,4})\s?(?:-|\u2011)?h(?:ours?)?\b(?: run)?\W{0,6}(?:ready\??\W{0,3})?"
     r"\b(?P<word>Yes,? with risks|Yes|No(?!\w| )|No\b(?=\W*(?:\(|$|[.,;|*]))|Not decided|Ready|Not ready)\b",
@@ -71,6 +74,7 @@ class Spoken(NamedTuple):
     at: int  # in the words of the draft
     shown: str
     count: int | None = None
+    counts_all: bool = False  # "3 REPLACE": all of them; "REPLACE 3 nodes" may be one group of two
 
 
 class SaidReady(NamedTuple):
@@ -94,9 +98,13 @@ class SaidCheck(NamedTuple):
 def verdicts_in(draft: Draft) -> Iterator[Spoken]:
     """Yield the verdicts a draft gives; conditions, refusals and quotations are none."""
     under: Spoken | None = None
+    of_check = False  # below the heading of a check, UNVERIFIED is a part of it, not a node
     for unit in draft.prose:
         found = list(_in_unit(draft, unit))
+        if of_check:
+            found = [s for s in found if s.verdict is not Verdict.UNVERIFIED]
         if unit.kind is UnitKind.HEADING:
+            of_check = _IS_CHECK.search(unit.text) is not None
             bare = [s for s in found if not s.nodes]
             under = bare[0] if len(found) == 1 and bare else None
         elif not found and under is not None and unit.item and (ids := _ids(unit)):
@@ -118,14 +126,17 @@ def _in_unit(draft: Draft, unit: Unit) -> Iterator[Spoken]:
         nodes = tuple(dict.fromkeys(node for node, at in ids if low <= at < high))
         if id_first and len(marks) == 1:
             nodes = _ids(unit)
-        yield Spoken(verdict, nodes, unit.start + match.start(), match[0], _count(unit, match))
+        count = _COUNT_BEFORE.search(unit.text[: match.start()])
+        group = _COUNT_AFTER.match(unit.text[match.end() :])
+        number = int((count or group)[1]) if (count or group) else None
+        yield Spoken(verdict, nodes, unit.start + match.start(), match[0], number, count is not None)
 
 
 def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
     for pattern in (_CAPITALS, _DIRECTIVES, _SOFT):
         for match in pattern.finditer(unit.text):
             verdict = Verdict[match.lastgroup or ""]
-            if pattern is _CAPITALS and match[0] == "UNVERIFIED" and re.search(r"\bP\d", unit.text):
+            if match[0] == "UNVERIFIED" and _IS_CHECK.search(unit.text):
                 continue  # a check's status, not a node's verdict
             if pattern is _CAPITALS and _is_branch_status(unit, match):
                 continue
@@ -148,23 +159,17 @@ def _is_branch_status(unit: Unit, match: re.Match[str]) -> bool:
     return near is not None or "_" in match[0] and INSTANCE.search(unit.text) is None
 
 
-def _count(unit: Unit, match: re.Match[str]) -> int | None:
-    before = _COUNT_BEFORE.search(unit.text[: match.start()])
-    after = _COUNT_AFTER.match(unit.text[match.end() :])
-    found = before or after
-    return int(found[1]) if found else None
-
-
 def _ids(unit: Unit) -> tuple[str, ...]:
     return tuple(dict.fromkeys(INSTANCE.findall(unit.text)))
 
 
 def readiness_in(draft: Draft) -> Iterator[SaidReady]:
     """Yield whether a run may start, as the draft says it."""
+    asks = {u.block for u in draft.prose if re.search(r"\bready\b", u.text, re.IGNORECASE)}
     for unit in draft.prose:
         placed: list[int] = []
         for match in _READY_AT.finditer(unit.text):
-            if re.search(r"ready", unit.text, re.IGNORECASE) or unit.kind is UnitKind.ROW:
+            if unit.block in asks or unit.kind is UnitKind.ROW:
                 placed.append(match.start())
                 yield SaidReady(_ready(match["word"]), match["h"], unit.start + match.start(), match[0])
         if placed:
@@ -191,30 +196,27 @@ def checks_in(draft: Draft) -> Iterator[SaidCheck]:
         marks = list(_CHECK.finditer(unit.text))
         ids = [m for m in marks if m["id"]]
         words = [m for m in marks if m["status"]]
-        if not ids or not words:
-            continue
-        if len(words) == 1 and len(ids) == 1:
+        if unit.kind is UnitKind.ROW and len(ids) == len(words) == 1:
             yield _said(unit, ids[0], words[0])
             continue
-        status_first = words[0].start() < ids[0].start()
+        status_first = bool(words) and bool(ids) and words[0].start() < ids[0].start()
         for name in ids:
-            own = _beside(name, words, ids, status_first=status_first)
+            own = _beside(unit.text, name, words, status_first=status_first)
             if own is not None:
                 yield _said(unit, name, own)
 
 
 def _beside(
-    name: re.Match[str], words: list[re.Match[str]], ids: list[re.Match[str]], *, status_first: bool
+    text: str, name: re.Match[str], words: list[re.Match[str]], *, status_first: bool
 ) -> re.Match[str] | None:
-    """Return the status right before or after a check's id, none other between them."""
-    if status_first:
-        near = [w for w in words if w.end() <= name.start() and name.start() - w.end() <= 4]
-        return near[-1] if near else None
-    after = next((w for w in words if w.start() >= name.end()), None)
-    following = next((i for i in ids if i.start() > name.start()), None)
-    if after is None or (following is not None and following.start() < after.start()):
-        return None
-    return after
+    """Return the status right before a check's id, else the one after it or its name."""
+    for word in words:
+        if status_first and word.end() <= name.start():
+            if _JOINS.fullmatch(text[word.end() : name.start()]):
+                return word
+        elif not status_first and word.start() >= name.end():
+            return word if _LEADS.fullmatch(text[name.end() : word.start()]) else None
+    return None
 
 
 def _said(unit: Unit, name: re.Match[str], word: re.Match[str]) -> SaidCheck:

@@ -55,6 +55,7 @@ class Told(Value):
     hardware: frozenset[str] = frozenset()  # nodes whose verdict rests on hardware
     hours: Mapping[str, Hours] = {}
     agent_only: frozenset[str] = frozenset()  # judged by the health agent, without a kernel log
+    dark_sources: frozenset[str] = frozenset()  # nodes of which some source is NOT_OBSERVABLE
     streams: tuple[StreamName, ...] = ()
     label: Label | None = None  # of the incident's cause
     labels: frozenset[Label] = frozenset()  # of any report
@@ -88,6 +89,12 @@ def told_by(reports: Iterable[Mapping[str, Any]]) -> Told:
         hardware=frozenset(n for r in found for n in _hardware(r)),
         hours={k: v for r in found for k, v in _hours(r)},
         agent_only=frozenset(n for r in found for n in _agent_only(r)),
+        dark_sources=frozenset(
+            str(row.get("node"))
+            for r in found
+            for row in objects_at(r, "coverage")
+            if row.get("status") == CoverageStatus.NOT_OBSERVABLE
+        ),
         streams=tuple(streams.values()),
         label=_member(Label, incident.get("label")) if incident else None,
         labels=frozenset(x for r in found if (x := _member(Label, r.get("label")))),

@@ -82,9 +82,9 @@ class Tracing:
     def metric_says(self, found: Found) -> float | None:
         """Return what its metric's own lines give, where that is a hundredth of a percentage."""
         unit = self._draft.unit_at(found.at)
-        if found.number.unit is not Unit.PERCENT or unit is None:
+        if found.number.unit is not Unit.PERCENT or unit is None or found.number.value >= 100:
             return None
-        for metric in _METRIC.findall(unit.text):
+        for metric in _METRIC.findall(unit.text[: found.at - unit.start]):
             values = self._backing.values_beside(metric)
             if values and found.number.value not in values:
                 wanted = found.number.value / 100

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpuvet.checks.answer.phrases import is_denied, is_hedged, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
-from gpuvet.checks.answer.spoken import checks_in, readiness_in, verdicts_in
+from gpuvet.checks.answer.spoken import Spoken, checks_in, readiness_in, verdicts_in
 from gpuvet.checks.answer.words_of_cause import CAUSE, NO_CAUSE
 from gpuvet.model.readiness import Ready
 from gpuvet.model.verdict import Verdict
@@ -69,19 +69,32 @@ def verdict_not_the_evidences(reading: Reading) -> Iterator[Hit]:
         return
     headline = {u.start for u in reading.draft.headline}
     for spoken in verdicts_in(reading.draft):
-        wrong = [n for n in spoken.nodes if n in told and told[n] is not spoken.verdict]
+        wrong = [n for n in spoken.nodes if n in told and not _is_right(reading, n, spoken)]
         number = sum(1 for v in told.values() if v is spoken.verdict)
         if wrong:
             message = f"{wrong[0]} is {told[wrong[0]]} by the evidence, not {spoken.verdict}"
             yield Hit(spoken.at, spoken.shown, message)
         elif spoken.nodes:
             continue
-        elif spoken.count is not None and spoken.shown.isupper() and spoken.count != number:
+        elif spoken.count is not None and spoken.shown.isupper() and _is_off(spoken, number):
             message = f"{number} nodes are {spoken.verdict} by the evidence, not {spoken.count}"
             yield Hit(spoken.at, spoken.shown, message)
         elif _stands_in(reading, spoken.at, headline) and number == 0:
             message = f"no node is {spoken.verdict} by the evidence"
             yield Hit(spoken.at, spoken.shown, message)
+
+
+def _is_right(reading: Reading, node: str, spoken: Spoken) -> bool:
+    """Say whether a node has this verdict; NOT_OBSERVABLE may also be the state of its log."""
+    if reading.told.verdicts[node] is spoken.verdict:
+        return True
+    return "_" in spoken.shown and node in reading.told.dark_sources
+
+
+def _is_off(spoken: Spoken, number: int) -> bool:
+    """Say whether a number of nodes is wrong; a group of them (`REPLACE 2 nodes`) may be smaller."""
+    count = spoken.count or 0
+    return count > number or (spoken.counts_all and count != number)
 
 
 def _stands_in(reading: Reading, at: int, starts: set[int]) -> bool:
@@ -129,7 +142,11 @@ def unverified_without_check(reading: Reading) -> Iterator[Hit]:
         unit = reading.draft.unit_at(spoken.at)
         if spoken.verdict is not Verdict.UNVERIFIED or unit is None or spoken.count is not None:
             continue
-        near = [u for u in reading.draft.prose if 0 <= u.block - unit.block <= 3]
+        near = [
+            u
+            for u in reading.draft.prose
+            if 0 <= u.block - unit.block <= 3 or any(node in u.text for node in spoken.nodes)
+        ]
         rest = "".join(u.text for u in near).replace(spoken.shown, "")
         if not _SETTLES.search(rest):
             yield Hit(spoken.at, spoken.shown, "UNVERIFIED stands alone: which check decides it?")
