@@ -45,6 +45,9 @@ _NOT_GIVEN = re.compile(
 _CONDITION_AFTER = re.compile(
     r"\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b", re.IGNORECASE
 )
+# What is right in any case of an UNVERIFIED node is a first step, not its verdict.
+_LEAST_BEFORE = re.compile(r"\b(?:in any case|at least|minimum(?: action)?)\W{0,3}\Z", re.IGNORECASE)
+_LEAST_AFTER = re.compile(r"\s*\(?(?:at least|as (?:a|the) minimum|in any case)\b", re.IGNORECASE)
 _COUNT_BEFORE = re.compile(r"(?<![\w.-])(\d{1,5})\s+(?:nodes?\s+)?\Z")
 _COUNT_AFTER = re.compile(r"\A\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.I)
 _STATUS = "|".join(re.escape(s.value).replace("_", "[_ ]") for s in CheckStatus)
@@ -147,6 +150,8 @@ def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
 
 def _is_given(unit: Unit, match: re.Match[str]) -> bool:
     before = clause_before(unit.text, match.start())
+    if _LEAST_BEFORE.search(unit.text, 0, match.start()) or _LEAST_AFTER.match(unit.text, match.end()):
+        return False
     if unit.text.rstrip().endswith("?") or _NOT_GIVEN.search(before):
         return False
     return not _CONDITION_AFTER.match(unit.text[match.end() : match.end() + 60])

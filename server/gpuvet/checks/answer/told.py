@@ -53,6 +53,7 @@ class Told(Value):
     modes: tuple[str, ...] = ()
     verdicts: Mapping[str, Verdict] = {}
     hardware: frozenset[str] = frozenset()  # nodes whose verdict rests on hardware
+    minimum: Mapping[str, str] = {}  # what is right in any case of an UNVERIFIED node
     hours: Mapping[str, Hours] = {}
     agent_only: frozenset[str] = frozenset()  # judged by the health agent, without a kernel log
     dark_sources: frozenset[str] = frozenset()  # nodes of which some source is NOT_OBSERVABLE
@@ -87,6 +88,11 @@ def told_by(reports: Iterable[Mapping[str, Any]]) -> Told:
         modes=tuple(dict.fromkeys(str(r["mode"]) for r in found if r.get("mode"))),
         verdicts={k: v for r in found for k, v in _verdicts(r)},
         hardware=frozenset(n for r in found for n in _hardware(r)),
+        minimum={
+            str(row.get("node")): str(row.get("minimum_action")).lower()
+            for r in found
+            for row in objects_at(r, "nodes")
+        },
         hours={k: v for r in found for k, v in _hours(r)},
         agent_only=frozenset(n for r in found for n in _agent_only(r)),
         dark_sources=frozenset(

@@ -85,10 +85,11 @@ def verdict_not_the_evidences(reading: Reading) -> Iterator[Hit]:
 
 
 def _is_right(reading: Reading, node: str, spoken: Spoken) -> bool:
-    """Say whether a node has this verdict; NOT_OBSERVABLE may also be the state of its log."""
+    """Say whether a node has this verdict, or this as its first step, or a log that is NOT_OBSERVABLE."""
     if reading.told.verdicts[node] is spoken.verdict:
         return True
-    return "_" in spoken.shown and node in reading.told.dark_sources
+    is_step = not spoken.shown.isupper() and spoken.verdict.lower() in reading.told.minimum.get(node, "")
+    return is_step or "_" in spoken.shown and node in reading.told.dark_sources
 
 
 def _is_off(spoken: Spoken, number: int) -> bool:
