@@ -103,7 +103,9 @@ def _draft(name: str) -> str:
             return file.read(_MOST_READ)
     except OSError as error:
         reason = error.strerror or error
-        raise UsageError(f"wanted a draft at {name}: {reason}; give a file, or - for stdin") from error
+        raise UsageError(
+            f"wanted a draft at {name}: {reason}; give a file, or - for stdin"
+        ) from error
 
 
 def _evidence(args: argparse.Namespace, now: datetime) -> "Evidence":

@@ -86,9 +86,7 @@ def of_report(report: Mapping[str, Any], name: str) -> Evidence:
     return Evidence((report,), (question,) if question else (), (), (row,))
 
 
-def of_case(
-    case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] = MODES
-) -> Evidence:
+def of_case(case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] = MODES) -> Evidence:
     """Return the reports of a case as evidence, that of the question's own mode last.
 
     Args:
@@ -135,7 +133,9 @@ def of_file(path: Path) -> Evidence:
     try:
         size = path.stat().st_size
         if size > MOST_EVIDENCE:
-            raise UsageError(f"{path} has {size} bytes, more than the {MOST_EVIDENCE} that are read")
+            raise UsageError(
+                f"{path} has {size} bytes, more than the {MOST_EVIDENCE} that are read"
+            )
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         reason = error.strerror or error

@@ -60,7 +60,9 @@ _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?[-=*_]{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _ESCAPED = frozenset("\\`*_{}[]<>()#+-.!|~")
 _ENDS = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9\u2014])")
-_NO_END = re.compile(r"(?:\b(?:e\.g|i\.e|vs|approx|cf|no|incl|resp|ca|etc|min|max|sec|hr)\.|…)\Z", re.I)
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|vs|approx|cf|no|incl|resp|ca|etc|min|max|sec|hr)\.|…)\Z", re.I
+)
 _QUOTED = re.compile(r"\"[^\"\n]{1,600}\"|“[^”\n]{1,600}”|‘[^’\n]{3,600}’|«[^»\n]{1,600}»")
 
 

@@ -12,11 +12,19 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
+from gpuvet.checks.answer.moments import Calendar
 from gpuvet.checks.answer.told import Told
 from gpuvet.checks.answer.units import SECONDS, Unit, bytes_of, seconds_of, unit_after, unit_of_key
+from gpuvet.parse.accounts import proved_accounts
 from gpuvet.parse.figures import holds_name, holds_value, number_forms
 
 MOST_RAW = 16_000_000  # characters of logs and replies that are searched
+_KNOWN = re.compile(r"(?<![A-Za-z0-9])[a-z]{1,14}-[0-9a-f]{8,17}(?![0-9a-z])")
+_XID_SEEN = re.compile(
+    r"[Xx]id(?:s|\b)(?:[ \"':=]{0,6}| \(PCI:[^)\n]{4,40}\): |\W{1,3}codes?\W{1,4})"
+    r"(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)"
+    r"|\"(?:code|xid|sxid|id)\"\s?:\s?\"?(\d{1,5})\b"
+)
 _BESIDE = 200  # characters after a metric in which its values stand
 _MOST_OPERANDS = 40  # numbers of one neighbourhood that are combined
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w.]*\d:)")
@@ -24,7 +32,15 @@ _OF = re.compile(r" of (?:the )?\d[\d,]*")
 _KEY = re.compile(r'"(\w+)":\s?\Z')
 # Lengths that the service or the field fixes, and that a draft may name without reading them.
 # Capacity Blocks and UltraServers end (30, 60 min), default windows and run lengths, share.
-_RULE_LENGTHS = frozenset({(Unit.MINUTE, 30.0), (Unit.MINUTE, 60.0), (Unit.HOUR, 24.0), (Unit.HOUR, 48.0), (Unit.HOUR, 72.0)})
+_RULE_LENGTHS = frozenset(
+    {
+        (Unit.MINUTE, 30.0),
+        (Unit.MINUTE, 60.0),
+        (Unit.HOUR, 24.0),
+        (Unit.HOUR, 48.0),
+        (Unit.HOUR, 72.0),
+    }
+)
 
 
 class Quantity(NamedTuple):
@@ -69,6 +85,31 @@ class Backing:
     def texts(self) -> tuple[str, ...]:
         """Every text."""
         return (*self._near, *self._raw)
+
+    @cached_property
+    def calendar(self) -> Calendar:
+        """The times of the evidence."""
+        return Calendar(self.texts)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the evidence, each once."""
+        return tuple(dict.fromkeys(i for text in self.texts for i in _KNOWN.findall(text)))
+
+    @cached_property
+    def xids(self) -> frozenset[str]:
+        """The codes that the evidence speaks of."""
+        return frozenset(
+            code
+            for text in self.texts
+            for match in _XID_SEEN.finditer(text)
+            for code in re.findall(r"\d+", match[1] or match[2])
+        )
+
+    @cached_property
+    def accounts(self) -> frozenset[str]:
+        """The account ids that the evidence proves to be some."""
+        return self._told.accounts | proved_accounts(*self.texts).keys()
 
     def has(self, text: str) -> bool:
         """Say whether a text stands anywhere, also within a longer name."""
@@ -223,10 +264,7 @@ class Backing:
         asked = sum(h.asked for h in self._told.hours.values())
         pairs.add((measured, asked))
         return tuple(
-            100 * part / whole
-            for n, m in pairs
-            if m
-            for part, whole in ((n, m), (m - n, m))
+            100 * part / whole for n, m in pairs if m for part, whole in ((n, m), (m - n, m))
         )
 
 

@@ -10,7 +10,9 @@ from gpuvet.model.cause import Branch, BranchStatus, Label
 from gpuvet.parse.draft import Unit
 
 _PROVEN = re.compile(r"\bProven\b|\bPROVEN\b|\b(?:is|are|was|been|label(?:led)?:?|as) proven\b")
-_ROOT = re.compile(r"\broot[- ]causes?\b(?! (?:analysis|candidate|label|column|table|section))", re.IGNORECASE)
+_ROOT = re.compile(
+    r"\broot[- ]causes?\b(?! (?:analysis|candidate|label|column|table|section))", re.IGNORECASE
+)
 _SURE = re.compile(
     r"\b(?:definite(?:ly)?|certain(?:ly)?|conclusive(?:ly)?|undoubtedly|unquestionabl[ey]|without (?:a |any )?doubt"
     r"|beyond (?:any )?doubt|no doubt|for sure|clearly|confirmed|confirms|proves|proof|demonstrates|100 ?% (?:sure|certain))\b",
@@ -38,7 +40,9 @@ _NAMED = re.compile(
     r"\b(?:root[- ]cause|leading hypothesis|the cause)\b(?:\s?\([^)]{0,40}\))?\s?(?::|is|was|-|\u2013|\u2014)\W{0,6}(?:the |a |an )?",
     re.IGNORECASE,
 )
-_NAME = re.compile("|".join(f"(?P<{b.name}>\\b(?:{words})\\b)" for b, words in NAMES.items()), re.I)
+_NAME = re.compile(
+    "|".join(f"(?P<{b.name}>\\b(?:{words})\\b)" for b, words in NAMES.items()), re.IGNORECASE
+)
 _STATUS = {
     "ruled out": BranchStatus.RULED_OUT,
     "not assessed": BranchStatus.NOT_ASSESSED,
@@ -119,7 +123,9 @@ def cause_without_label(reading: Reading) -> Iterator[Hit]:
         if match is None or is_denied(unit.text, match.start()) or unit.text.rstrip().endswith("?"):
             continue
         if not is_hedged(unit.text) and not is_supposed(unit.text, match.start()):
-            yield Hit(unit.start + match.start(), match[0], "a cause, and neither Proven nor Hypothesis")
+            yield Hit(
+                unit.start + match.start(), match[0], "a cause, and neither Proven nor Hypothesis"
+            )
             return
 
 
@@ -131,11 +137,17 @@ def other_branch(reading: Reading) -> Iterator[Hit]:
         if NO_CAUSE.search(unit.text) or unit.text.rstrip().endswith("?"):
             continue
         found = _branch_of(unit)
-        if found is None or found[0] is reading.told.branch or is_denied(unit.text, found[1].start()):
+        if (
+            found is None
+            or found[0] is reading.told.branch
+            or is_denied(unit.text, found[1].start())
+        ):
             continue
         leading = reading.told.branch
         said = f"the evidence's is {leading}" if leading else "the evidence lets no branch lead"
-        yield Hit(unit.start + found[1].start(), found[1][0].strip(), f"branch {found[0]}, and {said}")
+        yield Hit(
+            unit.start + found[1].start(), found[1][0].strip(), f"branch {found[0]}, and {said}"
+        )
 
 
 def _branch_of(unit: Unit) -> tuple[Branch, re.Match[str]] | None:
@@ -165,14 +177,21 @@ def branch_not_as_judged(reading: Reading) -> Iterator[Hit]:
             branch = _named(match["name"] or match["name2"])
             out = _OUT.search(match[0])
             at = match.start() + (out.start() if out else 0)
-            if branch is None or branch in placed or is_denied(unit.text, at) or is_supposed(unit.text, at):
+            if (
+                branch is None
+                or branch in placed
+                or is_denied(unit.text, at)
+                or is_supposed(unit.text, at)
+            ):
                 continue
             if branch in told and told[branch] in _UNSEEN and not unit.text.rstrip().endswith("?"):
                 message = f"{branch} is {told[branch]} by the evidence, not ruled out"
                 yield Hit(unit.start + match.start(), match[0], message)
 
 
-_UNSEEN = frozenset({BranchStatus.NOT_ASSESSED, BranchStatus.NOT_OBSERVABLE, BranchStatus.UNVERIFIED})
+_UNSEEN = frozenset(
+    {BranchStatus.NOT_ASSESSED, BranchStatus.NOT_OBSERVABLE, BranchStatus.UNVERIFIED}
+)
 
 
 def _named(words: str) -> Branch | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpuvet.checks.answer.phrases import clause_around, is_denied, is_supposed
+from gpuvet.checks.answer.phrases import clause_around, is_supposed
 from gpuvet.checks.answer.rule import Reading
 from gpuvet.parse.draft import Unit, UnitKind
 
@@ -50,7 +50,10 @@ _ABSENCES = (
         re.IGNORECASE,
     ),
 )
-_STATE = re.compile(r"\A\W*(?:healthy|clean|ok|no errors?|no xids?|error[- ]free|fine|none|0 errors?)\W*\Z", re.I)
+_STATE = re.compile(
+    r"\A\W*(?:healthy|clean|ok|no errors?|no xids?|error[- ]free|fine|none|0 errors?)\W*\Z",
+    re.IGNORECASE,
+)
 # After a claim: what takes it back.
 _TAKEN_BACK = re.compile(
     r"\A[\"'\u201d\u2019)\s]*(?:,?\s*(?:here|so far|alone)\s)?(?:(?:(?:is|are|was|were|would|can|could|must|may|does|do|should|"
@@ -115,7 +118,11 @@ def _matches(unit: Unit) -> Iterator[tuple[int, int]]:
             if _STATE.match(cell) and INSTANCE.search(unit.text):
                 seen.append((at, at + len(cell)))
             at += len(cell) + 1
-    elif (found := re.search(r"(?:i-[0-9a-f]{8,17})\W{0,3}[:\u2013\u2014-]\s*(?:healthy|clean|ok|fine)\b", unit.text, re.I)):
+    elif found := re.search(
+        r"(?:i-[0-9a-f]{8,17})\W{0,3}[:\u2013\u2014-]\s*(?:healthy|clean|ok|fine)\b",
+        unit.text,
+        re.IGNORECASE,
+    ):
         seen.append(found.span())
     yield from sorted(seen)
 
@@ -142,7 +149,9 @@ def states_hours(reading: Reading, absence: Absence) -> bool:
     """Say whether a draft gives the hours behind a claim, of the nodes that it names."""
     tables = bool(re.search(r"\bhours?\b|\bh\b", reading.draft.words))
     for unit in reading.draft.prose:
-        found = HOURS.search(unit.text) or (tables and unit.kind is UnitKind.ROW and PAIR.search(unit.text))
+        found = HOURS.search(unit.text) or (
+            tables and unit.kind is UnitKind.ROW and PAIR.search(unit.text)
+        )
         if not found:
             continue
         if unit.block == absence.unit.block:

@@ -32,10 +32,10 @@ _OBJECT = (
 _I = r"(?:\bI|\bwe|\bI've|\bI have|\bI\u2019ve|\bwe've|\bwe have|\bwe\u2019ve|\bgpuvet(?: has)?|\bthe (?:agent|assistant|tool)(?: has)?)"
 _ADVERB = r"(?:\s+(?:have|has|had|also|already|just|now|then|therefore|successfully|gone ahead and|went ahead and|went on and|immediately|safely|since|so))*"
 _DONE = (
-    re.compile(rf"{_I}{_ADVERB}\s+(?P<verb>{_PAST})\b(?!\s+(?:the |this |that |any )?(?:account|text|word|name|placeholder|number|reading|query|search))", re.I),
-    re.compile(rf"{_I}{_ADVERB}\s+(?P<verb>{_WIDE})\b[^.;\n]{{0,50}}?\b{_OBJECT}\b(?!\s+(?:logs?|stream|metrics?|list|history|events|report|window|table|status|query|names?|ids?)\b)", re.I),
-    re.compile(rf"\b(?:I'm|I am|I\u2019m|we're|we are)\s+(?:now |currently |already )*(?P<verb>rebooting|restarting|replacing|draining|cordoning|terminating|requeu(?:e)?ing|evicting|resubmitting|deleting)\b", re.I),
-    re.compile(r"(?:\A|[.;:!]\s+|\bdone[:,.]?\s+)(?:Done[,:.]?\s*)?(?:and )?(?P<verb>Rebooted|Restarted|Replaced|Drained|Cordoned|Terminated|Requeued|Power-cycled)\s+(?:the |node |both |all |`?i-)", re.I),
+    re.compile(rf"{_I}{_ADVERB}\s+(?P<verb>{_PAST})\b(?!\s+(?:the |this |that |any )?(?:account|text|word|name|placeholder|number|reading|query|search))", re.IGNORECASE),
+    re.compile(rf"{_I}{_ADVERB}\s+(?P<verb>{_WIDE})\b[^.;\n]{{0,50}}?\b{_OBJECT}\b(?!\s+(?:logs?|stream|metrics?|list|history|events|report|window|table|status|query|names?|ids?)\b)", re.IGNORECASE),
+    re.compile(r"\b(?:I'm|I am|I\u2019m|we're|we are)\s+(?:now |currently |already )*(?P<verb>rebooting|restarting|replacing|draining|cordoning|terminating|requeu(?:e)?ing|evicting|resubmitting|deleting)\b", re.IGNORECASE),
+    re.compile(r"(?:\A|[.;:!]\s+|\bdone[:,.]?\s+)(?:Done[,:.]?\s*)?(?:and )?(?P<verb>Rebooted|Restarted|Replaced|Drained|Cordoned|Terminated|Requeued|Power-cycled)\s+(?:the |node |both |all |`?i-)", re.IGNORECASE),
 )  # fmt: skip
 _PASSIVE = re.compile(
     rf"\b(?P<subject>(?:{_OBJECT}|it|they|both|all(?: \d+)?(?: of them)?)(?:\s+\S{{1,30}}){{0,4}}?)\s+(?:has|have)\s+(?:now |already |just |since |also )*been\s+"
@@ -51,14 +51,29 @@ _UNDERWAY = re.compile(
     re.IGNORECASE,
 )
 _RAN = re.compile(
-    r"\b(?:I|we|I've|we've|I have|we have|has been|was|already)?\s*(?:ran|run|executed|issued|called|invoked|submitted|applied)\b[^.\n]{0,20}", re.I
+    r"\b(?:I|we|I've|we've|I have|we have|has been|was|already)?\s*(?:ran|run|executed|issued|called|invoked|submitted|applied)\b[^.\n]{0,20}",
+    re.IGNORECASE,
 )
 _UNDONE = re.compile(
     r"\b(?:not|never|n't|nothing|no|nobody|none|once|after|if|unless|until|till|when|before|whether|should|must|needs? to|to be|would|could|can|may|might|as soon as|without"
     r"|assuming|in case|had i|were i|ask(?:ed)? (?:to|that|for)|recommend(?:ed)?|suggest(?:ed)?|propose[sd]?|propos(?:e|ing)|advise|either|you)\b[^.;]*\Z",
     re.IGNORECASE,
 )
-_STEMS = ("reboot", "restart", "replac", "terminat", "delet", "stop", "start", "updat", "creat", "launch", "drain", "upgrad", "end")
+_STEMS = (
+    "reboot",
+    "restart",
+    "replac",
+    "terminat",
+    "delet",
+    "stop",
+    "start",
+    "updat",
+    "creat",
+    "launch",
+    "drain",
+    "upgrad",
+    "end",
+)
 _ASKS = re.compile(
     r"\b(?:could|can|would|will) you (?:please |kindly |also )?(?:share|provide|tell|confirm|specify|give|send|clarify|let|paste|check|run|describe|point|help|upload|attach)\b"
     r"|\bplease (?:share|provide|confirm|specify|tell|clarify|let me know|send|paste|supply|upload|attach|give|choose|select|advise)\b"
@@ -88,7 +103,9 @@ def _done(reading: Reading, unit: Unit) -> re.Match[str] | None:
         return None
     for pattern in _DONE:
         for match in pattern.finditer(text):
-            if not _UNDONE.search(text, 0, match.start()) and not reading.is_quoted(unit, *match.span()):
+            if not _UNDONE.search(text, 0, match.start()) and not reading.is_quoted(
+                unit, *match.span()
+            ):
                 return match
     for pattern in (_PASSIVE, _UNDERWAY):
         for match in pattern.finditer(text):
@@ -118,7 +135,9 @@ def question_before_answer(reading: Reading) -> Iterator[Hit]:
     """Something asked of the user before anything is answered."""
     draft = reading.draft
     spoken = [s.at for s in verdicts_in(draft)] + [s.at for s in readiness_in(draft)]
-    spoken += [u.start for u in draft.prose if CAUSE.search(u.text) and not u.text.rstrip().endswith("?")]
+    spoken += [
+        u.start for u in draft.prose if CAUSE.search(u.text) and not u.text.rstrip().endswith("?")
+    ]
     first = min(spoken, default=len(draft.words))
     for unit in draft.prose:
         match = _ASKS.search(unit.text)
@@ -135,7 +154,7 @@ def raw_account_id(reading: Reading) -> Iterator[Hit]:
     found += [("".join(m.groups()), m.start()) for m in _HYPHENED.finditer(words)]
     if not found:
         return
-    proved = proved_accounts(words, *reading.backing.texts).keys() | reading.told.accounts
+    proved = proved_accounts(words).keys() | reading.backing.accounts
     for digits, at in found:
         is_named = _ACCOUNT.search(words, 0, at) is not None
         if digits in proved or (is_named and other_reading(digits, words) == "nothing proves it"):
@@ -147,5 +166,7 @@ def secret_in_answer(reading: Reading) -> Iterator[Hit]:
     for unit in reading.draft.units:
         masked = mask(unit.text)
         if masked != unit.text:
-            at = next((i for i, (a, b) in enumerate(zip(unit.text, masked, strict=False)) if a != b), 0)
+            at = next(
+                (i for i, (a, b) in enumerate(zip(unit.text, masked, strict=False)) if a != b), 0
+            )
             yield Hit(unit.start + at, "[masked]", "a credential stands in the answer")

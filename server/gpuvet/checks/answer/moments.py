@@ -5,8 +5,9 @@ time in a named zone of its own (PST, CET) is not compared.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,7 +34,16 @@ _STAMP = re.compile(
     r"|(?<![\d:.a-fA-F])(?P<h3>[01]\d|2[0-3]):(?P<m3>[0-5]\d)(?::(?P<s3>[0-5]\d))?(?![\d:])"
 )
 _DAY = 86_400
+_LEADS = (1800.0, 3600.0)  # of terminations before the end of capacity
 _ABOUT = 300  # seconds that a hedged time may be off
+
+
+class _Stamp(NamedTuple):
+    """A time of the evidence."""
+
+    day: tuple[int, int] | None
+    year: int | None
+    second_of_day: int | None
 
 
 class Moment(NamedTuple):
@@ -67,7 +77,7 @@ def _moment(match: re.Match[str]) -> Moment | None:
     at = int(hour) * 3600 + int(minute or 0) * 60 + int(second or 0)
     if zone.startswith(("a", "p")) and zone[1:2] in {"m", "."}:
         at = at % (12 * 3600) + (12 * 3600 if zone.startswith("p") else 0)
-    foreign = zone.endswith("t") and zone not in {"gmt"} or zone == "local"
+    foreign = (zone.endswith("t") and zone not in {"gmt"}) or zone == "local"
     precision = 1 if second else 60
     if day is None:
         return Moment(match[0], match.start(), None, None, at, precision, foreign)
@@ -108,25 +118,6 @@ class Calendar:
         """Take the texts; they are read when first asked."""
         self._texts = tuple(texts)
 
-    @cached_property
-    def _read(self) -> "tuple[set[tuple[int, int]], set[date], set[tuple[tuple[int, int], int]], set[int]]":
-        days: set[tuple[int, int]] = set()
-        dates: set[date] = set()
-        dated: set[tuple[tuple[int, int], int]] = set()
-        clocks: set[int] = set()
-        for text in self._texts:
-            for match in _STAMP.finditer(text):
-                day, year, at = _stamp(match)
-                if day is not None:
-                    days.add(day)
-                    if year is not None:
-                        dates.add(date(year, *day))
-                    if at is not None:
-                        dated.add((day, at))
-                if at is not None:
-                    clocks.add(at)
-        return days, dates, dated, clocks
-
     def has(self, moment: Moment, *, about: bool = False, lengths: Iterable[float] = ()) -> bool:
         """Say whether a time stands in the evidence, or is one of these lengths away from one.
 
@@ -135,42 +126,66 @@ class Calendar:
             about: Whether the draft hedges it: around, shortly after.
             lengths: Seconds that the draft names beside it.
         """
-        days, dates, _, _ = self._read
+        kept = tuple(lengths)
         if moment.foreign:
             return True
-        if moment.day is not None and moment.day not in days and not self._near_day(moment, lengths):
+        if not self._has_day(moment, kept):
             return False
-        if moment.year is not None and moment.day is not None and dates:
-            years = {d.year for d in dates}
-            if moment.year not in years:
-                return False
-        if moment.second_of_day is None:
+        if moment.second_of_day is None or self._has_clock(moment, about=about):
             return True
-        return self._has_clock(moment, about=about) or any(
-            self._has_clock(_moved(moment, sign * length), about=False)
-            for length in (1800.0, 3600.0, *lengths)
-            for sign in (1, -1)
-        )
+        moved = (_moved(moment, s * length) for length in (*_LEADS, *kept) for s in (1, -1))
+        return any(self._has_clock(other, about=False) for other in moved)
 
-    def _near_day(self, moment: Moment, lengths: Iterable[float]) -> bool:
-        """Say whether a day without evidence of its own is a length away from one that has it."""
+    def _has_day(self, moment: Moment, lengths: tuple[float, ...]) -> bool:
+        """Say whether a day has evidence, or is a length away from one that has."""
+        if moment.day is None:
+            return True
+        if moment.year is not None and self._years and moment.year not in self._years:
+            return False
+        if moment.day in self._by_day:
+            return True
         if moment.exact is None:
             return False
-        days = self._read[0]
         moved = (moment.exact + timedelta(seconds=s * x) for x in lengths for s in (1, -1))
-        return any((m.month, m.day) in days for m in moved)
+        return any((m.month, m.day) in self._by_day for m in moved)
 
     def _has_clock(self, moment: Moment, *, about: bool) -> bool:
-        _, _, dated, clocks = self._read
         at = moment.second_of_day or 0
         slack = _ABOUT if about else moment.precision // 2
-        low, high = (at - slack, at + max(slack, moment.precision - 1))
-        if moment.day is not None:
-            pool = {s for d, s in dated if d == moment.day}
-            if any(low <= s <= high for s in pool):
-                return True
-            return not pool and any(low <= s <= high for s in clocks)
-        return any(low <= s <= high for s in clocks) or (high >= _DAY and 0 in clocks)
+        low, high = at - slack, at + max(slack, moment.precision - 1)
+        own = self._by_day.get(moment.day) if moment.day is not None else None
+        return _within(own or self._clocks, low, high)
+
+    @cached_property
+    def _stamps(self) -> tuple[_Stamp, ...]:
+        found = (_stamp(m) for text in self._texts for m in _STAMP.finditer(text))
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _years(self) -> frozenset[int]:
+        return frozenset(s.year for s in self._stamps if s.year is not None)
+
+    @cached_property
+    def _by_day(self) -> dict[tuple[int, int], list[int]]:
+        found: dict[tuple[int, int], list[int]] = {}
+        for stamp in self._stamps:
+            if stamp.day is not None:
+                clocks = found.setdefault(stamp.day, [])
+                if stamp.second_of_day is not None:
+                    clocks.append(stamp.second_of_day)
+        return {day: sorted(clocks) for day, clocks in found.items()}
+
+    @cached_property
+    def _clocks(self) -> list[int]:
+        return sorted({s.second_of_day for s in self._stamps if s.second_of_day is not None})
+
+
+def _within(clocks: list[int], low: int, high: int) -> bool:
+    """Say whether one of the sorted clocks lies in a span; midnight is both ends of a day."""
+    place = bisect_left(clocks, low)
+    if place < len(clocks) and clocks[place] <= high:
+        return True
+    return high >= _DAY and bool(clocks) and clocks[0] <= high - _DAY
 
 
 def _moved(moment: Moment, seconds: float) -> Moment:
@@ -181,23 +196,22 @@ def _moved(moment: Moment, seconds: float) -> Moment:
     return moment._replace(second_of_day=int((moment.second_of_day or 0) + seconds) % _DAY)
 
 
-def _stamp(match: re.Match[str]) -> tuple[tuple[int, int] | None, int | None, int | None]:
+def _stamp(match: re.Match[str]) -> _Stamp:
     get = match.groupdict()
     if get["epoch"]:
-        at = datetime.fromtimestamp(int(get["epoch"]), UTC)
-        return (at.month, at.day), at.year, at.hour * 3600 + at.minute * 60 + at.second
+        return _stamp_of(datetime.fromtimestamp(int(get["epoch"]), UTC))
     day, year = _day_of(get)
     hour, minute, second = (get[k] or get[f"{k}2"] or get[f"{k}3"] for k in ("h", "m", "s"))
     at = None if hour is None else int(hour) * 3600 + int(minute or 0) * 60 + int(second or 0)
-    if day is not None:
-        try:
-            exact = datetime(year or 2000, *day, tzinfo=UTC)
-        except ValueError:
-            return None, None, at
-        zone = get["zone"] or ""
-        if at is not None and zone not in {"", "Z"}:
-            exact = exact + timedelta(seconds=at) - _offset(zone)
-            return (exact.month, exact.day), exact.year, (
-                exact.hour * 3600 + exact.minute * 60 + exact.second
-            )
-    return day, year, at
+    zone = get["zone"] or ""
+    if day is None or at is None or zone in {"", "Z"}:
+        return _Stamp(day, year, at)
+    try:
+        exact = datetime(year or 2000, *day, tzinfo=UTC)
+    except ValueError:
+        return _Stamp(None, None, at)
+    return _stamp_of(exact + timedelta(seconds=at) - _offset(zone))
+
+
+def _stamp_of(at: datetime) -> _Stamp:
+    return _Stamp((at.month, at.day), at.year, at.hour * 3600 + at.minute * 60 + at.second)

@@ -65,24 +65,13 @@ def id_cut_short(reading: Reading) -> Iterator[Hit]:
     told: set[str] = set()
     for match in _CUT.finditer(words):
         head, tail = match["head"], match["tail"]
-        whole = [i for i in known_ids(reading) if i.startswith(head) and i.endswith(tail)]
+        whole = [i for i in reading.backing.ids if i.startswith(head) and i.endswith(tail)]
         if not whole:
             yield Hit(match.start(), match[0], f"no id of the evidence is cut to {match[0]}")
         elif match[0] not in told and not any(each in words for each in whole):
             told.add(match[0])
             meant = whole[0] if len(whole) == 1 else f"one of {len(whole)} ids"
             yield Hit(match.start(), match[0], f"{match[0]} is {meant}, never written out here")
-
-
-def known_ids(reading: Reading) -> tuple[str, ...]:
-    """Return the ids of the evidence, each once."""
-    found: dict[str, None] = {}
-    for text in reading.backing.texts:
-        found.update(dict.fromkeys(_KNOWN.findall(text)))
-    return tuple(found)
-
-
-_KNOWN = re.compile(r"(?<![A-Za-z0-9])[a-z]{1,14}-[0-9a-f]{8,17}(?![0-9a-z])")
 
 
 def _names(reading: Reading) -> Iterator[_Name]:
@@ -120,5 +109,5 @@ def _names_a_region(reading: Reading) -> bool:
 
 
 def _nearest(reading: Reading, shown: str) -> str | None:
-    kin = [i for i in known_ids(reading) if i.partition("-")[0] == shown.partition("-")[0]]
+    kin = [i for i in reading.backing.ids if i.partition("-")[0] == shown.partition("-")[0]]
     return next(iter(get_close_matches(shown, kin, n=1, cutoff=0.75)), None)

@@ -7,11 +7,6 @@ from gpuvet.checks.answer.phrases import is_denied, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
 from gpuvet.checks.answer.tracing import XIDS
 
-_XID_SEEN = re.compile(
-    r"[Xx]id(?:s|\b)(?:[ \"':=]{0,6}| \(PCI:[^)\n]{4,40}\): |\W{1,3}codes?\W{1,4})"
-    r"(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)"
-    r"|\"(?:code|xid|sxid|id)\"\s?:\s?\"?(\d{1,5})\b"
-)
 _DIGITS = re.compile(r"\d+")
 
 
@@ -44,7 +39,7 @@ def percent_rescaled(reading: Reading) -> Iterator[Hit]:
 
 def xid_not_in_evidence(reading: Reading) -> Iterator[Hit]:
     """An Xid that was not seen, spoken of as if it had been."""
-    seen = _seen(reading)
+    seen = reading.backing.xids
     for unit in reading.draft.prose:
         for match in XIDS.finditer(unit.text):
             if is_denied(unit.text, match.start()) or is_supposed(unit.text, match.start()):
@@ -53,12 +48,3 @@ def xid_not_in_evidence(reading: Reading) -> Iterator[Hit]:
                 if code not in seen:
                     at = unit.start + match.start(1)
                     yield Hit(at, f"Xid {code}", f"Xid {code} is in no evidence")
-
-
-def _seen(reading: Reading) -> frozenset[str]:
-    return frozenset(
-        code
-        for text in reading.backing.texts
-        for match in _XID_SEEN.finditer(text)
-        for code in _DIGITS.findall(match[1] or match[2])
-    )

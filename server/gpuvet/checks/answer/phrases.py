@@ -28,7 +28,9 @@ _ABOUT = re.compile(
     r"|at least|at most|up from|by)\s+(?:the\s)?|[~≈><≥≤]\s?)\Z",
     re.IGNORECASE,
 )
-_BOUNDARY = re.compile(r"[;:\u2014]|\s[-\u2013]\s|,?\s\b(?:but|yet|however|although|though|while)\b|\bso\b|, and\b")
+_BOUNDARY = re.compile(
+    r"[;:\u2014]|\s[-\u2013]\s|,?\s\b(?:but|yet|however|although|though|while)\b|\bso\b|, and\b"
+)
 
 
 def clause_before(text: str, at: int) -> str:

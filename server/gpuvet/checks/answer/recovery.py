@@ -48,7 +48,10 @@ def recovery_not_as_read(reading: Reading) -> Iterator[Hit]:
 
 def resume_without_condition(reading: Reading) -> Iterator[Hit]:
     """A job that resumes by itself, without checkpoints and the orchestrator's retry."""
-    if any(re.search(r"\bcheckpoints?\b|\bauto-resume\b", u.text, re.I) for u in reading.draft.prose):
+    if any(
+        re.search(r"\bcheckpoints?\b|\bauto-resume\b", u.text, re.IGNORECASE)
+        for u in reading.draft.prose
+    ):
         return
     for unit in reading.draft.prose:
         match = _RESUMES.search(unit.text)
@@ -68,5 +71,7 @@ def capacity_to_the_end(reading: Reading) -> Iterator[Hit]:
         before = unit.text[: moment.start - unit.start]
         if _USABLE.search(before) and not is_denied(before, len(before)):
             lead = found.end - found.usable_until
-            message = f"{found.resource} can be used until {lead // timedelta(minutes=1)} min before"
+            message = (
+                f"{found.resource} can be used until {lead // timedelta(minutes=1)} min before"
+            )
             yield Hit(moment.start, moment.shown, message)

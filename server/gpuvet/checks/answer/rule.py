@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gpuvet.checks.answer.backing import Backing
-from gpuvet.checks.answer.moments import Calendar
 from gpuvet.checks.answer.told import Told, plain
 from gpuvet.checks.answer.tracing import Tracing
 from gpuvet.model.check import Severity
@@ -24,14 +23,9 @@ class Reading:
         self.backing = backing
 
     @cached_property
-    def calendar(self) -> Calendar:
-        """The times of the evidence."""
-        return Calendar(self.backing.texts)
-
-    @cached_property
     def tracing(self) -> Tracing:
         """The draft's numbers and times, traced."""
-        return Tracing(self.draft, self.backing, self.calendar)
+        return Tracing(self.draft, self.backing)
 
     def is_quoted(self, unit: Unit, start: int, end: int) -> bool:
         """Say whether words of a unit stand in quotation marks, or in code: others' words."""

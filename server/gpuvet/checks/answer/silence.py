@@ -26,7 +26,7 @@ _DARK = re.compile(
 
 
 def absence_without_hours(reading: Reading) -> Iterator[Hit]:
-    """"No errors", "healthy" or "clean" without hours seen of hours asked."""
+    """ "No errors", "healthy" or "clean" without hours seen of hours asked."""
     for absence in absences(reading):
         if not says_measured(absence) and not states_hours(reading, absence):
             message = f"{absence.shown!r} does not say in how many hours it could have been seen"
@@ -57,7 +57,9 @@ def hours_not_as_measured(reading: Reading) -> Iterator[Hit]:
                 continue
             pair = (int(match["n"]), int(match["m"]))
             if not _is_of(reading, nodes[0], pair) and reading.backing.has(str(pair[0])):
-                message = f"{nodes[0]}: {hours.measured} of {hours.asked} h were seen, not {match[0]}"
+                message = (
+                    f"{nodes[0]}: {hours.measured} of {hours.asked} h were seen, not {match[0]}"
+                )
                 yield Hit(unit.start + match.start(), match[0], message)
 
 

@@ -14,7 +14,9 @@ _INSTANCE = re.compile(r"(?<![\w-])i-[0-9a-f]{8,17}(?![\w…-])")
 # A name around an instance id, as streams have; also one cut with an ellipsis.
 _STREAM = re.compile(rf"{_NAME}*\bi-[0-9a-f]{{2,20}}{_NAME}*")
 _GROUP = re.compile(rf"(?<![\w.:/-])/{_NAME}+(?:/{_NAME}*)*")
-_CALLED = re.compile(r"\b(?:log[- ]?)?(?:group|stream)s?\b[ :=]*(?:named |called |is )?\W{0,2}\Z", re.I)
+_CALLED = re.compile(
+    r"\b(?:log[- ]?)?(?:group|stream)s?\b[ :=]*(?:named |called |is )?\W{0,2}\Z", re.IGNORECASE
+)
 _ONLY_IDS = re.compile(r"(?:\W|\bi-[0-9a-f]{8,17}(?:'s)?\b|\b\w{1,20}=)*")
 _LOOSE = re.compile(
     r"\b(?:HMA|health[- ](?:monitoring[- ])?agent(?:'s)?|kernel|system|syslog|journal|dmesg"
@@ -87,7 +89,10 @@ def _tokens(reading: Reading) -> Iterator[_Token]:
 
 
 def _is_cut_id(shown: str) -> bool:
-    return re.fullmatch(r"\W*[a-z]{1,6}-[0-9a-f]{2,16}(?:…|\.{2,3}|\*+)[0-9a-f]*\W*", shown) is not None
+    return (
+        re.fullmatch(r"\W*[a-z]{1,6}-[0-9a-f]{2,16}(?:…|\.{2,3}|\*+)[0-9a-f]*\W*", shown)
+        is not None
+    )
 
 
 def _is_group(reading: Reading, unit: Unit, at: int, shown: str) -> bool:

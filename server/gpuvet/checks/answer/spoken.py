@@ -43,18 +43,25 @@ _NOT_GIVEN = re.compile(
     re.IGNORECASE,
 )
 _CONDITION_AFTER = re.compile(
-    r"\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b", re.IGNORECASE
+    r"\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b",
+    re.IGNORECASE,
 )
 # What is right in any case of an UNVERIFIED node is a first step, not its verdict.
-_LEAST_BEFORE = re.compile(r"\b(?:in any case|at least|minimum(?: action)?)\W{0,3}\Z", re.IGNORECASE)
+_LEAST_BEFORE = re.compile(
+    r"\b(?:in any case|at least|minimum(?: action)?)\W{0,3}\Z", re.IGNORECASE
+)
 _LEAST_AFTER = re.compile(r"\s*\(?(?:at least|as (?:a|the) minimum|in any case)\b", re.IGNORECASE)
 _COUNT_BEFORE = re.compile(r"(?<![\w.-])(\d{1,5})\s+(?:nodes?\s+)?\Z")
-_COUNT_AFTER = re.compile(r"\A\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.I)
+_COUNT_AFTER = re.compile(
+    r"\A\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.IGNORECASE
+)
 _STATUS = "|".join(re.escape(s.value).replace("_", "[_ ]") for s in CheckStatus)
 _CHECK = re.compile(rf"\b(?P<id>P\d{{1,2}})\b|\b(?P<status>{_STATUS})\b")
 _IS_CHECK = re.compile(r"\bP\d{1,2}\b|\b(?:PASS|FAIL|RISK|NEEDS_INPUT|NOT_CHECKED)\b")
 _JOINS = re.compile(r"[\s\W_]{1,4}")
-_LEADS = re.compile(r"[^\w,;.]{1,6}|\W*(?:is|was|came to|comes to|status)\W*|[^.,;:|]{0,70}[:\u2013\u2014]\s*")
+_LEADS = re.compile(
+    r"[^\w,;.]{1,6}|\W*(?:is|was|came to|comes to|status)\W*|[^.,;:|]{0,70}[:\u2013\u2014]\s*"
+)
 _READY_AT = re.compile(
     r"\b(?P<h>\d{1,4})\s?(?:-|\u2011)?h(?:ours?)?\b(?: run)?\W{0,6}(?:ready\??\W{0,3})?"
     r"\b(?P<word>Yes,? with risks|Yes|No(?!\w| )|No\b(?=\W*(?:\(|$|[.,;|*]))|Not decided|Ready|Not ready)\b",
@@ -132,7 +139,9 @@ def _in_unit(draft: Draft, unit: Unit) -> Iterator[Spoken]:
         count = _COUNT_BEFORE.search(unit.text[: match.start()])
         group = _COUNT_AFTER.match(unit.text[match.end() :])
         number = int((count or group)[1]) if (count or group) else None
-        yield Spoken(verdict, nodes, unit.start + match.start(), match[0], number, count is not None)
+        yield Spoken(
+            verdict, nodes, unit.start + match.start(), match[0], number, count is not None
+        )
 
 
 def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
@@ -150,7 +159,9 @@ def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
 
 def _is_given(unit: Unit, match: re.Match[str]) -> bool:
     before = clause_before(unit.text, match.start())
-    if _LEAST_BEFORE.search(unit.text, 0, match.start()) or _LEAST_AFTER.match(unit.text, match.end()):
+    if _LEAST_BEFORE.search(unit.text, 0, match.start()) or _LEAST_AFTER.match(
+        unit.text, match.end()
+    ):
         return False
     if unit.text.rstrip().endswith("?") or _NOT_GIVEN.search(before):
         return False
@@ -161,7 +172,7 @@ def _is_branch_status(unit: Unit, match: re.Match[str]) -> bool:
     """Say whether a status belongs to a branch: `D NOT_OBSERVABLE`, `| D GPU communication | …`."""
     before = unit.text[: match.start()]
     near = re.search(r"\b[A-F]\b(?:[ ,(]+[\w ]{0,24})?\W{0,6}\Z", before)
-    return near is not None or "_" in match[0] and INSTANCE.search(unit.text) is None
+    return near is not None or ("_" in match[0] and INSTANCE.search(unit.text) is None)
 
 
 def _ids(unit: Unit) -> tuple[str, ...]:
@@ -176,7 +187,9 @@ def readiness_in(draft: Draft) -> Iterator[SaidReady]:
         for match in _READY_AT.finditer(unit.text):
             if unit.block in asks or unit.kind is UnitKind.ROW:
                 placed.append(match.start())
-                yield SaidReady(_ready(match["word"]), match["h"], unit.start + match.start(), match[0])
+                yield SaidReady(
+                    _ready(match["word"]), match["h"], unit.start + match.start(), match[0]
+                )
         if placed:
             continue
         for match in _READY.finditer(unit.text):

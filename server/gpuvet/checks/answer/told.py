@@ -188,7 +188,10 @@ def _streams(report: Mapping[str, Any]) -> Iterator[StreamName]:
 
 def _branches(report: Mapping[str, Any]) -> Iterator[tuple[Branch, BranchStatus]]:
     for row in objects_at(report, "branches"):
-        branch, status = _member(Branch, row.get("branch")), _member(BranchStatus, row.get("status"))
+        branch, status = (
+            _member(Branch, row.get("branch")),
+            _member(BranchStatus, row.get("status")),
+        )
         if branch is not None and status is not None:
             yield branch, status
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gpuvet.checks.answer.backing import Backing, Quantity, follows, quantity
-from gpuvet.checks.answer.moments import Calendar, Moment, moments_in
+from gpuvet.checks.answer.moments import Moment, moments_in
 from gpuvet.checks.answer.phrases import is_about
 from gpuvet.checks.answer.units import Unit, seconds_of, unit_after
 from gpuvet.parse.draft import Draft, UnitKind
@@ -30,6 +30,7 @@ _WINDOW_LENGTHS = (86_400.0, 2 * 86_400.0, 3 * 86_400.0)  # the default windows 
 _METRIC = re.compile(r"\b(?:[A-Z][a-z]+(?:[A-Z][A-Za-z]+)+|DCGM_FI_\w+|[A-Z]+_[A-Z_]+UTIL\w*)\b")
 # "Xid 79", "Xids 48, 63 and 94": codes, not quantities.
 XIDS = re.compile(r"\bS?Xids?\s+(?:codes?\s+)?(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)")
+_ACCOUNT = re.compile(r"\baccount\b[^.\n]{0,24}\Z", re.IGNORECASE)
 _LOOK_BACK = 24
 
 
@@ -43,11 +44,10 @@ class Found(NamedTuple):
 class Tracing:
     """See the module."""
 
-    def __init__(self, draft: Draft, backing: Backing, calendar: Calendar) -> None:
+    def __init__(self, draft: Draft, backing: Backing) -> None:
         """Hold a draft beside the evidence."""
         self._draft = draft
         self._backing = backing
-        self._calendar = calendar
 
     @cached_property
     def unbacked(self) -> tuple[Found, ...]:
@@ -114,7 +114,11 @@ class Tracing:
             unit = unit_after(text, end)
             if unit in _LENGTHS and _AHEAD.search(text, 0, at):
                 continue
-            scale = 1.0 if text[end + 1 : end + 2].isalnum() else _THOUSANDS.get(text[end : end + 1], 1.0)
+            scale = (
+                1.0
+                if text[end + 1 : end + 2].isalnum()
+                else _THOUSANDS.get(text[end : end + 1], 1.0)
+            )
             number = quantity(figure.shown, unit, about=self._is_about(at) or scale > 1)
             scaled = number._replace(value=number.value * scale, step=number.step * scale)
             yield Found(scaled, at)
@@ -137,10 +141,17 @@ class Tracing:
     def _is_skipped(self, at: int) -> bool:
         """Say whether a figure stands in a command."""
         unit = self._draft.unit_at(at)
-        if unit is None or unit.kind is UnitKind.CODE:
+        if unit is None or unit.kind is UnitKind.CODE or self._ends_an_account(at):
             return True
         span = next((s for s in self._draft.code_spans if s.start <= at < s.end), None)
         return span is not None and " " in self._draft.words[span.start : span.end]
+
+    def _ends_an_account(self, at: int) -> bool:
+        """Say whether four digits are the end of an account: `account …3333`."""
+        if not _ACCOUNT.search(self._draft.words, 0, at):
+            return False
+        last = self._draft.words[at : at + 4]
+        return any(account.endswith(last) for account in self._backing.accounts)
 
     def _block(self, at: int) -> int:
         unit = self._draft.unit_at(at)
@@ -163,4 +174,6 @@ class Tracing:
         ]
         if unit is not None and _WINDOW.search(unit.text):
             lengths += _WINDOW_LENGTHS
-        return self._calendar.has(moment, about=self._is_about(moment.start), lengths=lengths)
+        return self._backing.calendar.has(
+            moment, about=self._is_about(moment.start), lengths=lengths
+        )

@@ -24,7 +24,9 @@ _SETTLES = re.compile(
     r"|look at|minimum|at least|would tell|tells?)\w*",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(r"\b\d+ of \d+ (?:node-?)?h|\bkernel log (?:was )?seen\b|\bmay be claimed\b", re.IGNORECASE)
+_CLAIM = re.compile(
+    r"\b\d+ of \d+ (?:node-?)?h|\bkernel log (?:was )?seen\b|\bmay be claimed\b", re.IGNORECASE
+)
 _SENTENCE_VERDICT = re.compile(
     r"\b(?:replace|reboot|restart|drain|monitor|leave)\b.{0,60}\b(?:node|instance|i-[0-9a-f]{8,17}|it|them|alone)\b"
     r"|\b(?:hardware|GPUs?|nodes?)\b.{0,40}\b(?:is|are|was|were)\s+(?:not )?(?:clean|healthy|fine|cleared|faulty|bad|broken|to blame)\b"
@@ -39,7 +41,9 @@ def no_verdict(reading: Reading) -> Iterator[Hit]:
     if not _can_be_decided(reading) or _decides(reading):
         return
     start = draft.prose[0].start if draft.prose else 0
-    yield Hit(start, "", "no node gets a verdict, no cause is named, and no run is called ready or not")
+    yield Hit(
+        start, "", "no node gets a verdict, no cause is named, and no run is called ready or not"
+    )
 
 
 def _can_be_decided(reading: Reading) -> bool:
@@ -57,7 +61,8 @@ def _decides(reading: Reading) -> bool:
     if any(CAUSE.search(u.text) and not NO_CAUSE.search(u.text) for u in draft.prose):
         return True
     return any(
-        (_CLAIM.search(u.text) or _SENTENCE_VERDICT.search(u.text)) and not u.text.rstrip().endswith("?")
+        (_CLAIM.search(u.text) or _SENTENCE_VERDICT.search(u.text))
+        and not u.text.rstrip().endswith("?")
         for u in draft.prose
     )
 
@@ -88,8 +93,10 @@ def _is_right(reading: Reading, node: str, spoken: Spoken) -> bool:
     """Say whether a node has this verdict, or this as its first step, or a log that is NOT_OBSERVABLE."""
     if reading.told.verdicts[node] is spoken.verdict:
         return True
-    is_step = not spoken.shown.isupper() and spoken.verdict.lower() in reading.told.minimum.get(node, "")
-    return is_step or "_" in spoken.shown and node in reading.told.dark_sources
+    is_step = not spoken.shown.isupper() and spoken.verdict.lower() in reading.told.minimum.get(
+        node, ""
+    )
+    return is_step or ("_" in spoken.shown and node in reading.told.dark_sources)
 
 
 def _is_off(spoken: Spoken, number: int) -> bool:
@@ -109,7 +116,9 @@ def verdict_left_out(reading: Reading) -> Iterator[Hit]:
     urgent = [n for n, v in told.items() if v in _ACTING | _OPEN]
     spoken = list(verdicts_in(reading.draft))
     words = reading.draft.words
-    if any(r in reading.told.modes for r in ("Preflight",)) and any(True for _ in readiness_in(reading.draft)):
+    if any(r in reading.told.modes for r in ("Preflight",)) and any(
+        True for _ in readiness_in(reading.draft)
+    ):
         return
     for node in urgent:
         counted = any(s.verdict is told[node] and not s.nodes for s in spoken)
@@ -118,17 +127,23 @@ def verdict_left_out(reading: Reading) -> Iterator[Hit]:
 
 
 def _is_cut(words: str, node: str) -> bool:
-    return any(f"{node[:length]}{dots}" in words for length in range(5, 17) for dots in ("…", "..."))
+    return any(
+        f"{node[:length]}{dots}" in words for length in range(5, 17) for dots in ("…", "...")
+    )
 
 
 def hardware_in_headline(reading: Reading) -> Iterator[Hit]:
-    """"Hardware error" in the headline, and no node to replace or reboot for hardware."""
+    """ "Hardware error" in the headline, and no node to replace or reboot for hardware."""
     told = reading.told
     if not told.verdicts or told.hardware:
         return
     for unit in reading.draft.headline:
         match = _HARDWARE.search(unit.text)
-        if match is None or unit.text.rstrip().endswith("?") or reading.is_quoted(unit, *match.span()):
+        if (
+            match is None
+            or unit.text.rstrip().endswith("?")
+            or reading.is_quoted(unit, *match.span())
+        ):
             continue
         if is_denied(unit.text, match.start()) or is_supposed(unit.text, match.start()):
             continue
