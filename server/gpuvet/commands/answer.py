@@ -68,11 +68,11 @@ def _add_check(verbs: Any) -> None:  # noqa: ANN401  (argparse's subparsers are 
 
 def run_check(args: argparse.Namespace) -> int:
     """Lint a draft; 0 clean, 1 findings, 2 unreadable."""
-    from gpuvet.modes.answer import check_answer
+    from gpuvet.modes.answer import check_answer, hold
     from gpuvet.report.answer import answer_text
 
     draft = _draft(args.draft)
-    found = check_answer(draft, _evidence(args, clock()))
+    found = check_answer(draft, hold(_evidence(args, clock())))
     if args.format == "json":
         sys.stdout.write(found.model_dump_json(by_alias=True, indent=2) + "\n")
     elif args.format == "markdown":

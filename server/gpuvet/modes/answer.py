@@ -47,11 +47,32 @@ class Evidence(NamedTuple):
         return Evidence(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-def check_answer(draft: str, evidence: Evidence) -> AnswerCheck:
+class Held(NamedTuple):
+    """Evidence made ready: what the reports say, and everything a figure is looked for in."""
+
+    told: Told
+    backing: Backing
+    rows: tuple[EvidenceRow, ...]
+
+
+def hold(evidence: Evidence) -> Held:
+    """Return evidence made ready for any number of drafts.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if not evidence.rows:
+        raise UsageError("there is no evidence to hold the draft against; give a report or a case")
+    told = told_by(evidence.reports)
+    near = (*(text for report in evidence.reports for text in _texts(report)), *evidence.near)
+    return Held(told, Backing(told, near, evidence.raw), evidence.rows)
+
+
+def check_answer(draft: str, held: Held) -> AnswerCheck:
     """Return what is wrong with a draft.
 
     Raises:
-        UsageError: The draft is empty or longer than an answer may be, or there is no evidence.
+        UsageError: The draft is empty or longer than an answer may be.
     """
     if not draft.strip():
         raise UsageError("the draft is empty; give the answer as it would be shown")
@@ -59,19 +80,15 @@ def check_answer(draft: str, evidence: Evidence) -> AnswerCheck:
         raise UsageError(
             f"the draft has {len(draft)} characters, an answer at most {MOST_CHARACTERS}; shorten it"
         )
-    if not evidence.rows:
-        raise UsageError("there is no evidence to hold the draft against; give a report or a case")
-    told = told_by(evidence.reports)
-    near = (*(text for report in evidence.reports for text in _texts(report)), *evidence.near)
-    found = findings_of(Reading(Draft(draft), told, Backing(told, near, evidence.raw)))
+    found = findings_of(Reading(Draft(draft), held.told, held.backing))
     errors = sum(f.severity is Severity.ERROR for f in found)
     check = AnswerCheck(
         clean=errors == 0,
         errors=errors,
         warnings=len(found) - errors,
         findings=found,
-        evidence=evidence.rows,
-        not_judged=tuple(_not_judged(told)),
+        evidence=held.rows,
+        not_judged=tuple(_not_judged(held.told)),
         rules=len(ANSWER_RULES),
     )
     return check.model_copy(update={"markdown": answer_markdown(check)})
