@@ -218,8 +218,8 @@ def unread_ruled_out(text: str, report: Report, rng: random.Random) -> str | Non
 
 def account_written(text: str, report: Report, rng: random.Random) -> str | None:
     account = report.get("account") or "111122223333"
-    said = rng.choice((f"Account {account}.", f"This is account `{account}` in us-east-1.",
-                       f"See arn:aws:sagemaker:us-west-2:{account}:cluster/abcd1234efgh."))  # fmt: skip
+    said = rng.choice((f"Account {account}.", f"This is account `{account}`.",
+                       f"See arn:aws:sagemaker:{report.get('region') or 'us-west-2'}:{account}:cluster/abcd1234efgh."))  # fmt: skip
     return f"{text}\n{said}\n"
 
 
@@ -384,14 +384,16 @@ MUTATIONS = tuple(
 )
 # What a mutation brings with it: rules that may speak too without being wrong.
 COLLATERAL = {
+    "invented-id": {"ANS302"},
+    "digits-swapped": {"ANS302"},
+    "id-cut": {"ANS301"},
     "verdict-removed": {"ANS503", "ANS401", "ANS402", "ANS303", "ANS602"},
     "hours-removed": {"ANS402"},
     "dark-called-healthy": {"ANS502", "ANS303"},
     "node-left-out": {"ANS501"},
     "unverified-bare": {"ANS503"},
-    "source-vague": {"ANS201", "ANS403", "ANS402", "ANS503"},
+    "source-vague": {"ANS505", "ANS201", "ANS403", "ANS402", "ANS503"},
     "label-removed": {"ANS503", "ANS501"},
     "no-errors-put-in": {"ANS303"},
     "hardware-headline": {"ANS601"},
-    "asked-back": set(),
 }

@@ -25,6 +25,7 @@ _XID_SEEN = re.compile(
     r"(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)"
     r"|\"(?:code|xid|sxid|id)\"\s?:\s?\"?(\d{1,5})\b"
 )
+_MEASURED = re.compile(r'"hours_measured": (\d+),\s+"hours_asked": (\d+)')
 _BESIDE = 200  # characters after a metric in which its values stand
 _MOST_OPERANDS = 40  # numbers of one neighbourhood that are combined
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w.]*\d:)")
@@ -153,6 +154,15 @@ class Backing:
             for match in _NUMBER.finditer(line, place.end(), place.end() + _BESIDE)
         )
 
+    def has_hours(self, part: int, whole: int) -> bool:
+        """Say whether `N of M h` is what the reports measured, alone or summed; else anything."""
+        hours = tuple(self._told.hours.values())
+        if not hours:
+            return True
+        total = sum(h.measured for h in hours), sum(h.asked for h in hours)
+        known = {(h.measured, h.asked) for h in hours} | {total} | self._pairs
+        return (part, whole) in known or (whole - part, whole) in known
+
     def says_of(self, name: str, pair: tuple[int, int]) -> bool:
         """Say whether a line of the reports or results holds a name and this `N of M`."""
         return any(
@@ -257,9 +267,17 @@ class Backing:
         return frozenset(found - {0.0})
 
     @cached_property
+    def _pairs(self) -> frozenset[tuple[int, int]]:
+        """Every `N of M` of the reports and results, and hours measured of asked."""
+        rows = (
+            (int(m[1]), int(m[2])) for text in self._near for m in _MEASURED.finditer(text)
+        )
+        return frozenset((*rows, *(pair for text in self._near for pair in pairs_of(text))))
+
+    @cached_property
     def _shares(self) -> tuple[float, ...]:
         """Percentages that two numbers of one `N of M` give."""
-        pairs = {pair for text in self._near for pair in pairs_of(text)}
+        pairs = set(self._pairs)
         measured = sum(h.measured for h in self._told.hours.values())
         asked = sum(h.asked for h in self._told.hours.values())
         pairs.add((measured, asked))
@@ -268,24 +286,24 @@ class Backing:
         )
 
 
-_PAIR = re.compile(r"(?<![\w.,])(\d{1,6}) ?(?:of|/|out of) ?(?:the |all )?(\d{1,6})\b(?![.,:]\d)")
+PAIR = re.compile(r"(?<![\w.,])(\d{1,6}) ?(?:of|/|out of) ?(?:the |all )?(\d{1,6})\b(?![.,:]\d)")
 
 
 def pairs_of(text: str) -> Iterator[tuple[int, int]]:
     """Yield every `N of M` of a text, N not over M."""
-    for match in _PAIR.finditer(text):
+    for match in PAIR.finditer(text):
         part, whole = int(match[1]), int(match[2])
         if part <= whole:
             yield part, whole
 
 
-def follows(number: Quantity, operands: Iterable[float], times: Sequence[datetime]) -> bool:
+def follows(number: Quantity, beside: Sequence[Quantity], times: Sequence[datetime]) -> bool:
     """Say whether a number is one step away from neighbours of the draft.
 
     Args:
         number: What is to be explained.
-        operands: Traced numbers beside it.
-        times: Traced times; the length between two of them explains a length.
+        beside: Traced numbers near it.
+        times: Times near it; the length between two of them explains a length.
     """
     slack = number.step / 2 * 1.0001
     if number.unit in SECONDS:
@@ -294,21 +312,30 @@ def follows(number: Quantity, operands: Iterable[float], times: Sequence[datetim
         gaps = (abs((a - b).total_seconds()) for a, b in combinations(times, 2))
         if any(abs(gap - wanted) <= wide for gap in gaps):
             return True
-    kept = list(dict.fromkeys(operands))[:_MOST_OPERANDS]
-    for a, b in combinations(kept, 2):
-        if any(abs(result - number.value) <= slack for result in _results(a, b, number)):
+    kept = list(dict.fromkeys((n.value, n.unit) for n in beside))[:_MOST_OPERANDS]
+    like = [value for value, unit in kept if unit is number.unit]
+    for a, b in combinations(like, 2):
+        if abs(a + b - number.value) <= slack or abs(abs(a - b) - number.value) <= slack:
             return True
-    return len(kept) > 2 and abs(sum(kept) - number.value) <= slack
+    if len(like) > 2 and abs(sum(like) - number.value) <= slack:
+        return True
+    if number.unit in SECONDS:
+        return False
+    pairs = combinations(kept, 2)
+    return any(abs(result - number.value) <= slack for p in pairs for result in _quotients(*p, number))
 
 
-def _results(a: float, b: float, number: Quantity) -> Iterator[float]:
-    yield a + b
-    yield abs(a - b)
-    if number.digits > 1 or number.step < 1:
+def _quotients(
+    one: tuple[float, Unit], other: tuple[float, Unit], number: Quantity
+) -> Iterator[float]:
+    """Yield the product of two numbers, and the quotient and percentage of two of a kind."""
+    (a, unit), (b, unit_b) = one, other
+    if unit is not unit_b:
         yield a * b
-        for above, below in ((a, b), (b, a)):
-            if below:
-                yield above / below
-                if number.unit is Unit.PERCENT:
-                    yield 100 * above / below
-                    yield abs(100 * (above - below) / below)
+        return
+    for above, below in ((a, b), (b, a)):
+        if below and number.unit is Unit.PERCENT:
+            yield 100 * above / below
+            yield abs(100 * (above - below) / below)
+        elif below and number.step < 1:
+            yield above / below

@@ -23,6 +23,12 @@ _DIRECT = re.compile(
     r"|resulted from|stems? from|is to blame|was to blame|killed by|brought down by)\b",
     re.IGNORECASE,
 )
+# "Likely root cause", "root cause hypothesis", "root cause (hypothesis)": said at once.
+_SOFTENED = re.compile(
+    r"\b(?:likely|probabl[ey]|possibl[ey]|suspected|potential|presumed|candidate|apparent|may|might|could|perhaps)\b[^.;:]*root"
+    r"|causes?\s?\(?(?:hypothesis|candidate|likely|suspected|probabl|not proven|unproven)",
+    re.IGNORECASE,
+)
 _LABELLED = re.compile(
     r"\bproven\b|\bhypothes[ie]s\b|\bnot[ _]observable\b|\blikely\b|\bprobabl[ey]\b|\bsuspect|\bcandidate\b|\bunproven\b|\bpossibl[ey]\b",
     re.IGNORECASE,
@@ -100,7 +106,9 @@ def _claims_proof(reading: Reading, unit: Unit, *, in_headline: bool) -> re.Matc
             continue
         if pattern is _PROVEN and not CAUSE.search(text) and Label.PROVEN in reading.told.labels:
             continue
-        if pattern is not _PROVEN and is_hedged(text):
+        if pattern is _ROOT and _SOFTENED.search(text[max(0, match.start() - 40) : match.end() + 24]):
+            continue
+        if pattern in {_SURE, _DIRECT} and is_hedged(text):
             continue
         if not reading.is_evidence(clause) and not reading.is_quoted(unit, *match.span()):
             return match

@@ -80,7 +80,13 @@ HOURS = re.compile(
 )
 PAIR = re.compile(r"(?<![\w.,:-])(\d{1,6})\s?(?:of|/)\s?(\d{1,6})(?![\w:-]|\.\d)")
 _MEASURED = re.compile(r"\b(?:0|zero|no) S?Xids? measured\b", re.IGNORECASE)
-INSTANCE = re.compile(r"(?<![\w.-])i-[0-9a-f]{8,17}(?![\w-])")
+_CHECK_NAME = re.compile(r"\bP\d{1,2}\b[^.;,]{0,60}\Z")  # P13 what manages the cluster is healthy
+_COVERAGE = re.compile(
+    r"\bcoverage\b|\b(?:hours?|logs?|streams?|lines)\b[^.;]{0,30}\b(?:seen|measured|observed|live|covered)\b",
+    re.IGNORECASE,
+)
+_BESIDE = 2  # blocks between a claim and its hours
+INSTANCE = re.compile(r"(?<![\w./-])i-[0-9a-f]{8,17}(?![\w-]|\.\w)")
 
 
 class Absence(NamedTuple):
@@ -133,11 +139,14 @@ def _is_made(reading: Reading, unit: Unit, start: int, end: int) -> bool:
         return False
     if _UNSAID.search(text, 0, start) or _TAKEN_BACK.match(text[end:]):
         return False
+    if _CHECK_NAME.search(text, 0, end):
+        return False
     if re.search(r"(?<![\w-])(?:not|never|nor)\s+(?:\w+\s+)?\Z", text[:start], re.IGNORECASE):
         return False
     if is_supposed(text, start) and not re.search(r"\bmay be\b", text[start:end]):
         return False
-    return not reading.is_evidence(clause_around(text, start, end))
+    own = reading.statement_of(clause_around(text, start, end))
+    return own is None or (HOURS.search(own) is not None and HOURS.search(text) is None)
 
 
 def says_measured(absence: Absence) -> bool:
@@ -146,22 +155,31 @@ def says_measured(absence: Absence) -> bool:
 
 
 def states_hours(reading: Reading, absence: Absence) -> bool:
-    """Say whether a draft gives the hours behind a claim, of the nodes that it names."""
-    tables = bool(re.search(r"\bhours?\b|\bh\b", reading.draft.words))
+    """Say whether a draft gives the hours behind a claim, of the nodes that it names.
+
+    They stand beside it, in a table, or where the draft speaks of coverage.
+    """
+    return any(_backs(unit, found, absence) for unit, found in _stated(reading))
+
+
+def _stated(reading: Reading) -> Iterator[tuple[Unit, re.Match[str]]]:
+    tables = re.search(r"\bhours?\b|\bh\b", reading.draft.words) is not None
     for unit in reading.draft.prose:
-        found = HOURS.search(unit.text) or (
-            tables and unit.kind is UnitKind.ROW and PAIR.search(unit.text)
-        )
-        if not found:
-            continue
-        if unit.block == absence.unit.block:
-            return True
-        nodes = frozenset(INSTANCE.findall(unit.text))
-        if not absence.nodes or nodes & absence.nodes:
-            return True
-        if not nodes and _is_full(found):
-            return True
-    return False
+        found = HOURS.search(unit.text)
+        if found is None and tables and unit.kind is UnitKind.ROW:
+            found = PAIR.search(unit.text)
+        if found is not None:
+            yield unit, found
+
+
+def _backs(unit: Unit, found: re.Match[str], absence: Absence) -> bool:
+    away = abs(unit.block - absence.unit.block)
+    if away == 0:
+        return True
+    if away > _BESIDE and unit.kind is not UnitKind.ROW and not _COVERAGE.search(unit.text):
+        return False
+    nodes = frozenset(INSTANCE.findall(unit.text))
+    return not absence.nodes or bool(nodes & absence.nodes) or (not nodes and _is_full(found))
 
 
 def _is_full(found: re.Match[str]) -> bool:

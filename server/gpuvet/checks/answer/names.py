@@ -68,7 +68,7 @@ def id_cut_short(reading: Reading) -> Iterator[Hit]:
         whole = [i for i in reading.backing.ids if i.startswith(head) and i.endswith(tail)]
         if not whole:
             yield Hit(match.start(), match[0], f"no id of the evidence is cut to {match[0]}")
-        elif match[0] not in told and not any(each in words for each in whole):
+        elif match[0] not in told and (len(whole) > 1 or whole[0] not in words):
             told.add(match[0])
             meant = whole[0] if len(whole) == 1 else f"one of {len(whole)} ids"
             yield Hit(match.start(), match[0], f"{match[0]} is {meant}, never written out here")

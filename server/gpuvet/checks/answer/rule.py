@@ -1,5 +1,6 @@
 """A rule of the lint, what it finds, and what it reads."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from gpuvet.checks.answer.tracing import Tracing
 from gpuvet.model.check import Severity
 from gpuvet.parse.draft import Draft, Unit
 
+_EDGE = re.compile(r"\W*(?:\Z|\n)|\s?[;:,.()\u2014]")
 _FEWEST_WORDS = 4  # of a clause that counts as the evidence's own
 
 
@@ -34,10 +36,25 @@ class Reading:
             span.start <= at and unit.start + end <= span.end for span in self.draft.code_spans
         )
 
+    def statement_of(self, clause: str) -> str | None:
+        """Return the sentence of a report that holds a clause word for word, or None."""
+        words = plain(clause).strip(" .,;:()")
+        if len(words.split()) < _FEWEST_WORDS:
+            return None
+        statements = self.told.statements
+        at = statements.find(words)
+        while at >= 0:
+            end = at + len(words)
+            if _EDGE.match(statements, end) and (at == 0 or statements[at - 1] in " \n("):
+                start = statements.rfind("\n", 0, at) + 1
+                stop = statements.find("\n", end)
+                return statements[start : stop if stop >= 0 else len(statements)]
+            at = statements.find(words, at + 1)
+        return None
+
     def is_evidence(self, clause: str) -> bool:
         """Say whether a clause is a report's own, word for word."""
-        words = plain(clause).strip(" .,;:()")
-        return len(words.split()) >= _FEWEST_WORDS and words in self.told.statements
+        return self.statement_of(clause) is not None
 
 
 class Hit(NamedTuple):

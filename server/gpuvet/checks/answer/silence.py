@@ -20,7 +20,12 @@ _DARK = re.compile(
     r"|cannot be (?:seen|observed|cleared|ruled)|cannot (?:say|see|tell|claim|clear)|can't (?:say|see|tell|clear)"
     r"|silent|silence|went (?:dark|quiet)|dark|blind|gaps?|holes?|missing|empty|no (?:log )?(?:lines?|stream|coverage|data)"
     r"|stopp?ed (?:logging|shipping)|only \d+ of|partial|in (?:the )?(?:observed|measured|visible|seen|covered) hours"
-    r"|hours? (?:that )?(?:could be|were|was) (?:seen|observed|measured)|where (?:it|they|we) could (?:be seen|see)",
+    r"|hours? (?:that )?(?:could be|were|was) (?:seen|observed|measured)|hours (?:for|in|over) which|where (?:it|they|we) could (?:be seen|see)",
+    re.IGNORECASE,
+)
+
+_UNIVERSAL = re.compile(
+    r"\b(?:all|any|every|each|both|either|none of|no node|whole|entire|fleet|cluster|everything)\b",
     re.IGNORECASE,
 )
 
@@ -40,7 +45,7 @@ def absence_over_dark_hours(reading: Reading) -> Iterator[Hit]:
         return
     for absence in absences(reading):
         over = sorted(absence.nodes & dark.keys()) if absence.nodes else sorted(dark)
-        if over and states_hours(reading, absence) and not _owns_up(reading, absence):
+        if over and not says_measured(absence) and states_hours(reading, absence) and not _owns_up(reading, absence):
             shown = ", ".join(f"{node} {dark[node]}" for node in over[:3])
             yield _hit(absence, f"{absence.shown!r} covers hours nobody saw: {shown}")
 
@@ -74,16 +79,14 @@ def dark_nodes(reading: Reading) -> dict[str, str]:
 
 
 def _owns_up(reading: Reading, absence: Absence) -> bool:
-    """Say whether the draft says elsewhere, or here, that hours are dark."""
-    units = reading.draft.prose
-    if absence.nodes:
-        units = tuple(
-            u
-            for u in units
-            if u.block == absence.unit.block or absence.nodes & set(INSTANCE.findall(u.text))
-        )
-        return any(_DARK.search(u.text) or _states_less(u.text) for u in units)
-    return any(_DARK.search(u.text) or _states_less(u.text) for u in units)
+    """Say whether the draft says, where it makes the claim, that hours are dark."""
+    near = 0 if _UNIVERSAL.search(absence.unit.text) else 1
+    return any(
+        _DARK.search(unit.text) or _states_less(unit.text)
+        for unit in reading.draft.prose
+        if abs(unit.block - absence.unit.block) <= near
+        or (absence.nodes and absence.nodes & set(INSTANCE.findall(unit.text)))
+    )
 
 
 def _states_less(text: str) -> bool:

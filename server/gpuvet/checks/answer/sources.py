@@ -52,7 +52,8 @@ def source_of_another(reading: Reading) -> Iterator[Hit]:
         if stream is None:
             continue
         nodes = set(_INSTANCE.findall(_without_tokens(token.unit, tokens)))
-        if nodes and stream.nodes and nodes.isdisjoint(stream.nodes):
+        known = nodes & set(reading.backing.ids)
+        if known and stream.nodes and nodes.isdisjoint(stream.nodes):
             owner, beside = ", ".join(stream.nodes[:3]), ", ".join(sorted(nodes)[:3])
             message = f"{token.shown} is a stream of {owner}, not of {beside}"
             yield Hit(token.at, token.shown, message)

@@ -145,8 +145,12 @@ def _in_unit(draft: Draft, unit: Unit) -> Iterator[Spoken]:
 
 
 def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
+    taken: list[tuple[int, int]] = []
     for pattern in (_CAPITALS, _DIRECTIVES, _SOFT):
         for match in pattern.finditer(unit.text):
+            if any(start < match.end() and match.start() < end for start, end in taken):
+                continue  # "REBOOT i-…" is the word in capitals, not a directive as well
+            taken.append(match.span())
             verdict = Verdict[match.lastgroup or ""]
             if match[0] == "UNVERIFIED" and _IS_CHECK.search(unit.text):
                 continue  # a check's status, not a node's verdict

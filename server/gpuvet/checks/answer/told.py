@@ -206,7 +206,6 @@ def _checks(report: Mapping[str, Any]) -> dict[str, frozenset[CheckStatus]]:
     found: dict[str, frozenset[CheckStatus]] = {}
     for row in objects_at(report, "checks"):
         statuses = [row.get("status"), *object_at(row, "by_hours").values()]
-        statuses += [also.get("status") for also in objects_at(row, "also")]
         members = (_member(CheckStatus, status) for status in statuses)
         found[str(row.get("id"))] = frozenset(status for status in members if status is not None)
     return found

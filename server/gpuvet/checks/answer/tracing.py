@@ -6,12 +6,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from gpuvet.checks.answer.backing import Backing, Quantity, follows, quantity
+from gpuvet.checks.answer.backing import PAIR, Backing, Quantity, follows, quantity
 from gpuvet.checks.answer.moments import Moment, moments_in
 from gpuvet.checks.answer.phrases import is_about
 from gpuvet.checks.answer.units import Unit, seconds_of, unit_after
 from gpuvet.parse.draft import Draft, UnitKind
 from gpuvet.parse.figures import figures
+from gpuvet.parse.untrusted import mask
 
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?![\d.,]*\d)")
 _VERSION = re.compile(r"\d+(?:\.\d+){2,}")
@@ -24,13 +25,15 @@ _AHEAD = re.compile(
     re.IGNORECASE,
 )
 _LENGTHS = frozenset({Unit.SECOND, Unit.MINUTE, Unit.HOUR, Unit.DAY})
-_STRICT = _LENGTHS | {Unit.PERCENT}
+_STRICT = _LENGTHS | {Unit.PERCENT, Unit.NODE_HOUR}
+_HOURS = frozenset({Unit.HOUR, Unit.NODE_HOUR})
 _WINDOW = re.compile(r"\b(?:window|last|past|since|default)\b", re.IGNORECASE)
 _WINDOW_LENGTHS = (86_400.0, 2 * 86_400.0, 3 * 86_400.0)  # the default windows and run lengths
 _METRIC = re.compile(r"\b(?:[A-Z][a-z]+(?:[A-Z][A-Za-z]+)+|DCGM_FI_\w+|[A-Z]+_[A-Z_]+UTIL\w*)\b")
 # "Xid 79", "Xids 48, 63 and 94": codes, not quantities.
 XIDS = re.compile(r"\bS?Xids?\s+(?:codes?\s+)?(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)")
 _ACCOUNT = re.compile(r"\baccount\b[^.\n]{0,24}\Z", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 _LOOK_BACK = 24
 
 
@@ -52,7 +55,7 @@ class Tracing:
     @cached_property
     def unbacked(self) -> tuple[Found, ...]:
         """The numbers that nothing explains."""
-        backed = [found for found in self.quantities if self._is_backed(found.number)]
+        backed = [found for found in self.quantities if self._is_backed(found)]
         places = {found.at for found in backed}
         left = (found for found in self.quantities if found.at not in places)
         return tuple(found for found in left if not self._follows(found, backed))
@@ -93,15 +96,19 @@ class Tracing:
                     return near
         return None
 
-    def _is_backed(self, number: Quantity) -> bool:
+    def _is_backed(self, found: Found) -> bool:
+        number = found.number
         if not self._backing.has_number(number):
             return False
+        pair = PAIR.match(self._text, found.at)
+        if pair is not None and unit_after(self._text, pair.end()) in _HOURS:
+            return self._backing.has_hours(int(pair[1]), int(pair[2]))
         is_small = number.digits <= 2 and number.step == 1
         return not (is_small and number.unit in _STRICT) or self._backing.fits(number)
 
     def _follows(self, found: Found, backed: list[Found]) -> bool:
         block = self._block(found.at)
-        beside = [b.number.value for b in backed if abs(self._block(b.at) - block) <= 1]
+        beside = [b.number for b in backed if abs(self._block(b.at) - block) <= 1]
         return follows(found.number, beside, self._times_beside(block))
 
     def _quantities(self) -> Iterator[Found]:
@@ -141,17 +148,24 @@ class Tracing:
     def _is_skipped(self, at: int) -> bool:
         """Say whether a figure stands in a command."""
         unit = self._draft.unit_at(at)
-        if unit is None or unit.kind is UnitKind.CODE or self._ends_an_account(at):
+        if unit is None or unit.kind is UnitKind.CODE or self._is_of_an_account(at):
+            return True
+        if mask(unit.text) != unit.text:  # a secret's own digits
             return True
         span = next((s for s in self._draft.code_spans if s.start <= at < s.end), None)
         return span is not None and " " in self._draft.words[span.start : span.end]
 
-    def _ends_an_account(self, at: int) -> bool:
-        """Say whether four digits are the end of an account: `account …3333`."""
-        if not _ACCOUNT.search(self._draft.words, 0, at):
+    def _is_of_an_account(self, at: int) -> bool:
+        """Say whether digits are an account, or its last four: `account …3333`."""
+        words = self._draft.words
+        digits = _DIGITS.match(words, at)
+        if digits is None:
             return False
-        last = self._draft.words[at : at + 4]
-        return any(account.endswith(last) for account in self._backing.accounts)
+        is_named = _ACCOUNT.search(words, 0, at) is not None
+        if len(digits[0]) == 12:
+            return is_named or digits[0] in self._backing.accounts
+        is_end = any(account.endswith(digits[0]) for account in self._backing.accounts)
+        return is_named and len(digits[0]) == 4 and is_end
 
     def _block(self, at: int) -> int:
         unit = self._draft.unit_at(at)

@@ -10,6 +10,7 @@ from gpuvet.checks.answer.words_of_cause import CAUSE, NO_CAUSE
 from gpuvet.model.readiness import Ready
 from gpuvet.model.verdict import Verdict
 
+_FEW = 4  # nodes that a short answer names each
 _ACTING = frozenset({Verdict.REPLACE, Verdict.REBOOT})
 _OPEN = frozenset({Verdict.UNVERIFIED})
 _HARDWARE = re.compile(
@@ -25,12 +26,17 @@ _SETTLES = re.compile(
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
-    r"\b\d+ of \d+ (?:node-?)?h|\bkernel log (?:was )?seen\b|\bmay be claimed\b", re.IGNORECASE
+    r"\b(?:no|zero|\d+) S?Xids?\b[^.;]{0,40}\b\d+ of \d+ (?:node-?)?h"
+    r"|\bkernel log (?:was )?seen in\b|\bmay be claimed\b",
+    re.IGNORECASE,
 )
 _SENTENCE_VERDICT = re.compile(
-    r"\b(?:replace|reboot|restart|drain|monitor|leave)\b.{0,60}\b(?:node|instance|i-[0-9a-f]{8,17}|it|them|alone)\b"
-    r"|\b(?:hardware|GPUs?|nodes?)\b.{0,40}\b(?:is|are|was|were)\s+(?:not )?(?:clean|healthy|fine|cleared|faulty|bad|broken|to blame)\b"
-    r"|\bnot observable\b|\bunverified\b|\bno action (?:is )?(?:needed|required)\b|\bapplication (?:error|fault|bug|problem)\b",
+    r"\b(?:I|we) (?:would|recommend|suggest|advise|propose)\b[^.]{0,60}\b(?:replac|reboot|leav|monitor)"
+    r"|\b(?:should|must|needs? to) be (?:replaced|rebooted|monitored|left alone)\b"
+    r"|\b(?:hardware|GPUs?|nodes?)\b.{0,40}\b(?:is|are|was|were)\s+(?:not )?"
+    r"(?:clean|healthy|fine|cleared|faulty|bad|broken|to blame)\b"
+    r"|\bnot observable\b|\bunverified\b|\bno action (?:is )?(?:needed|required)\b"
+    r"|\bapplication (?:error|fault|bug|problem)\b",
     re.IGNORECASE,
 )
 
@@ -121,7 +127,7 @@ def verdict_left_out(reading: Reading) -> Iterator[Hit]:
     ):
         return
     for node in urgent:
-        counted = any(s.verdict is told[node] and not s.nodes for s in spoken)
+        counted = any(s.verdict is told[node] and (s.count or 0) > _FEW for s in spoken)
         if node not in words and not counted and not _is_cut(words, node):
             yield Hit(0, node, f"{node} is {told[node]} by the evidence and is not mentioned")
 
