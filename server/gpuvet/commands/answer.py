@@ -109,7 +109,7 @@ def _draft(name: str) -> str:
 
 
 def _evidence(args: argparse.Namespace, now: datetime) -> "Evidence":
-    from gpuvet.modes.answer import Evidence, of_file, of_text
+    from gpuvet.modes.answer import Evidence, of_file, of_question
 
     found = Evidence()
     for name in args.evidence:
@@ -118,7 +118,7 @@ def _evidence(args: argparse.Namespace, now: datetime) -> "Evidence":
     if args.case is not None:
         found += _of_case(args, args.case, now)
     if found.rows and args.question:
-        found += of_text(args.question, "the question", what="text")
+        found += of_question(args.question)
     return found
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from gpuvet.calculators.question import choose_mode
 from gpuvet.case import Case
+from gpuvet.case.tool_results import case_of_results
 from gpuvet.checks.answer import ANSWER_RULES, Reading, findings_of
 from gpuvet.checks.answer.backing import Backing
 from gpuvet.checks.answer.told import Told, is_report, told_by
@@ -18,10 +19,12 @@ from gpuvet.errors import UsageError
 from gpuvet.model.answer import AnswerCheck, EvidenceRow
 from gpuvet.model.check import Severity
 from gpuvet.model.untyped import is_array, is_object, objects_at, text_at
+from gpuvet.model.verdict import Verdict
 from gpuvet.modes.audit import audit_report
 from gpuvet.modes.incident import incident_report, inputs_of
 from gpuvet.modes.preflight import preflight_report
 from gpuvet.modes.preflight_run import RunWords
+from gpuvet.modes.verdict import verdict_report
 from gpuvet.modes.window import Asked
 from gpuvet.parse.draft import MOST_CHARACTERS, Draft
 from gpuvet.report.answer import answer_markdown
@@ -29,6 +32,8 @@ from gpuvet.report.answer import answer_markdown
 MODES = ("incident", "audit", "preflight")
 MOST_EVIDENCE = 16_000_000  # characters of one piece of evidence
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<>|#!~])")
+_SPAN = "365d"  # window in which a session's results may show a fault
+_ACTING = frozenset({Verdict.REPLACE.value, Verdict.REBOOT.value})
 _WRITTEN = ("markdown", "short")  # members of a report that are text for people
 
 
@@ -36,7 +41,8 @@ class Evidence(NamedTuple):
     """What a draft is held against."""
 
     reports: tuple[Mapping[str, Any], ...] = ()
-    near: tuple[str, ...] = ()  # the question, results of tools: any number there counts
+    asked: tuple[str, ...] = ()  # the user's own words
+    near: tuple[str, ...] = ()  # results of tools: any number there counts
     raw: tuple[str, ...] = ()  # logs and replies as a case holds them
     rows: tuple[EvidenceRow, ...] = ()
 
@@ -52,6 +58,7 @@ class Held(NamedTuple):
 
     told: Told
     backing: Backing
+    asked: str
     rows: tuple[EvidenceRow, ...]
 
 
@@ -64,8 +71,9 @@ def hold(evidence: Evidence) -> Held:
     if not evidence.rows:
         raise UsageError("there is no evidence to hold the draft against; give a report or a case")
     told = told_by(evidence.reports)
-    near = (*(text for report in evidence.reports for text in _texts(report)), *evidence.near)
-    return Held(told, Backing(told, near, evidence.raw), evidence.rows)
+    reports = (text for report in evidence.reports for text in _texts(report))
+    backing = Backing(told, (*reports, *evidence.asked, *evidence.near), evidence.raw)
+    return Held(told, backing, "\n".join(evidence.asked), evidence.rows)
 
 
 def check_answer(draft: str, held: Held) -> AnswerCheck:
@@ -80,7 +88,7 @@ def check_answer(draft: str, held: Held) -> AnswerCheck:
         raise UsageError(
             f"the draft has {len(draft)} characters, an answer at most {MOST_CHARACTERS}; shorten it"
         )
-    found = findings_of(Reading(Draft(draft), held.told, held.backing))
+    found = findings_of(Reading(Draft(draft), held.told, held.backing, held.asked))
     errors = sum(f.severity is Severity.ERROR for f in found)
     check = AnswerCheck(
         clean=errors == 0,
@@ -100,7 +108,7 @@ def of_report(report: Mapping[str, Any], name: str) -> Evidence:
     size = len(json.dumps(report, default=str))
     row = EvidenceRow(what=f"{mode} report", of=name, characters=size)
     question = text_at(report, "question")
-    return Evidence((report,), (question,) if question else (), (), (row,))
+    return Evidence((report,), (question,) if question else (), rows=(row,))
 
 
 def of_case(case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] = MODES) -> Evidence:
@@ -132,13 +140,19 @@ def of_value(report: BaseModel, name: str) -> Evidence:
 def of_text(text: str, name: str, *, what: str = "text") -> Evidence:
     """Return any text as evidence: results of other tools, a ticket, the question."""
     row = EvidenceRow(what=what, of=name, characters=len(text))
-    return Evidence((), (text[:MOST_EVIDENCE],), (), (row,))
+    return Evidence(near=(text[:MOST_EVIDENCE],), rows=(row,))
+
+
+def of_question(text: str) -> Evidence:
+    """Return what was asked as evidence: its figures count, and it says what is to be decided."""
+    row = EvidenceRow(what="question", of="as asked", characters=len(text))
+    return Evidence(asked=(text,), rows=(row,))
 
 
 def of_raw(texts: Sequence[str], name: str) -> Evidence:
     """Return the logs and replies of a case as evidence."""
     row = EvidenceRow(what="case", of=name, characters=sum(map(len, texts)))
-    return Evidence((), (), tuple(texts), (row,))
+    return Evidence(raw=tuple(texts), rows=(row,))
 
 
 def of_file(path: Path) -> Evidence:
@@ -165,14 +179,44 @@ def of_document(text: str, name: str) -> Evidence:
     document = _json(text)
     if is_object(document) and is_report(document):
         return of_report(document, name)
-    if is_array(document) and (results := tuple(_journal(document))):
-        found = of_text("\n".join(results), name, what="journal")
-        for result in results:
-            inner = _json(result)
-            if is_object(inner) and is_report(inner):
-                found += of_report(inner, name)
-        return found
+    if is_array(document) and any(is_object(r) and "recordType" in r for r in document):
+        return _of_journal(document, name)
     return of_text(text, name)
+
+
+def _of_journal(records: Sequence[Any], name: str) -> Evidence:
+    """Return a recorded session: what its tools answered, and nodes to act on by that."""
+    results, asked = tuple(_results(records)), tuple(_asked(records))
+    row = EvidenceRow(what="journal", of=name, characters=sum(map(len, results)))
+    found = Evidence(asked=asked, near=results, rows=(row,))
+    documents = [inner for result in results if is_object(inner := _json(result))]
+    reports = [inner for inner in documents if is_report(inner)]
+    for report in reports:
+        found += of_report(report, name)
+    return found if reports else found + _judged(results, _began(records))
+
+
+def _judged(results: Sequence[str], now: datetime) -> Evidence:
+    """Return the verdicts that the results of plain calls prove: REPLACE and REBOOT alone.
+
+    What they did not read may be anything, so no milder verdict is taken from them.
+    """
+    case = case_of_results(results, now=now)
+    if case is None:
+        return Evidence()
+    report = verdict_report(case, Asked(since=_SPAN), clock=now).model_dump(mode="json", by_alias=True)
+    acting = [node for node in report["nodes"] if node["verdict"] in _ACTING]
+    if not acting:
+        return Evidence()
+    kept = {"schema": report["schema"], "nodes": acting}
+    row = EvidenceRow(what="verdicts", of="the results of the session", characters=0)
+    return Evidence(({**kept, "verdicts": {n["node"]: n["verdict"] for n in acting}},), rows=(row,))
+
+
+def _began(records: Sequence[Any]) -> datetime:
+    times = (str(r["createdAt"]) for r in records if is_object(r) and r.get("createdAt"))
+    found = datetime.fromisoformat(next(times, "2026-01-01T00:00:00+00:00"))
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _json(text: str) -> object:
@@ -185,21 +229,30 @@ def _json(text: str) -> object:
     return value
 
 
-def _journal(records: Sequence[Any]) -> Iterator[str]:
-    """Yield what the tools of a recorded session answered, and what the user wrote."""
+def _blocks(records: Sequence[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the blocks of messages and tool summaries, each with its role."""
     for record in records:
-        if not is_object(record) or "recordType" not in record:
-            continue
-        content = _json(str(record.get("content", "")))
-        if record["recordType"] not in {"message", "tool_summary"} or not is_object(content):
-            continue
-        for block in objects_at(content, "content"):
-            if block.get("type") == "tool_result":
-                yield from _result(block.get("content"))
-            elif content.get("role") == "user" and isinstance(text := block.get("text"), str):
-                yield text
-        if content.get("role") == "user" and isinstance(content.get("content"), str):
-            yield str(content["content"])
+        if is_object(record) and record.get("recordType") in {"message", "tool_summary"}:
+            content = _json(str(record.get("content", "")))
+            role = str(content.get("role")) if is_object(content) else ""
+            for block in objects_at(content, "content"):
+                yield role, block
+            if is_object(content) and isinstance(content.get("content"), str):
+                yield role, {"type": "text", "text": content["content"]}
+
+
+def _results(records: Sequence[Any]) -> Iterator[str]:
+    """Yield what the tools of a session answered."""
+    for _, block in _blocks(records):
+        if block.get("type") == "tool_result":
+            yield from _result(block.get("content"))
+
+
+def _asked(records: Sequence[Any]) -> Iterator[str]:
+    """Yield what the user wrote."""
+    for role, block in _blocks(records):
+        if role == "user" and (text := text_at(block, "text")) is not None:
+            yield text
 
 
 def _result(content: object) -> Iterator[str]:

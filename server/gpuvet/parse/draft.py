@@ -59,7 +59,7 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?[-=*_]{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _ESCAPED = frozenset("\\`*_{}[]<>()#+-.!|~")
-_ENDS = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9\u2014])")
+_ENDS = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*(?:[A-Z0-9\u2014]|[a-z]{1,8}-[0-9a-f]{6}))")
 _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|vs|approx|cf|no|incl|resp|ca|etc|min|max|sec|hr)\.|…)\Z", re.I
 )

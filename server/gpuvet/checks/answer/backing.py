@@ -7,7 +7,6 @@ and whatever two neighbouring numbers of the draft give, both traced themselves.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
@@ -297,19 +296,18 @@ def pairs_of(text: str) -> Iterator[tuple[int, int]]:
             yield part, whole
 
 
-def follows(number: Quantity, beside: Sequence[Quantity], times: Sequence[datetime]) -> bool:
+def follows(number: Quantity, beside: Sequence[Quantity], gaps: Sequence[float]) -> bool:
     """Say whether a number is one step away from neighbours of the draft.
 
     Args:
         number: What is to be explained.
         beside: Traced numbers near it.
-        times: Times near it; the length between two of them explains a length.
+        gaps: Seconds between any two times near it, which explain a length.
     """
     slack = number.step / 2 * 1.0001
     if number.unit in SECONDS:
         wanted = seconds_of(number.value, number.unit) or 0.0
         wide = slack * SECONDS[number.unit] * (4 if number.about else 1)
-        gaps = (abs((a - b).total_seconds()) for a, b in combinations(times, 2))
         if any(abs(gap - wanted) <= wide for gap in gaps):
             return True
     kept = list(dict.fromkeys((n.value, n.unit) for n in beside))[:_MOST_OPERANDS]

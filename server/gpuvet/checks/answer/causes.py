@@ -67,7 +67,7 @@ _OUT = re.compile(
 )
 _CLEARED = re.compile(
     r"\b(?P<name>{})\b[^.;:?!|]{{0,24}}\b(?:is|are|was|were|has been|have been|can be)\s+(?:also |all |safely |fully )?(?:ruled out|excluded|exonerated|eliminated)\b"
-    r"|\b(?:ruled out|rules? out|ruling out|excluded|eliminated)\s+(?:the |any |a )?(?P<name2>{})\b".format(
+    r"|(?<!to )\b(?:ruled out|rules? out|ruling out|excluded|eliminated)\s+(?:the |any |a )?(?P<name2>{})\b".format(
         *(2 * ["|".join(NAMES.values())])
     ),
     re.IGNORECASE,

@@ -98,8 +98,13 @@ class Absence(NamedTuple):
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The nodes that its sentence names."""
-        return frozenset(INSTANCE.findall(self.unit.text))
+        """The nodes that its part of the sentence names."""
+        text = self.unit.text
+        if self.unit.kind is UnitKind.ROW:
+            return frozenset(INSTANCE.findall(text))
+        begin = text.rfind(";", 0, self.start) + 1
+        end = text.find(";", self.start)
+        return frozenset(INSTANCE.findall(text[begin : end if end >= 0 else len(text)]))
 
 
 def absences(reading: Reading) -> Iterator[Absence]:

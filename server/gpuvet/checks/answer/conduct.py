@@ -7,12 +7,12 @@ from gpuvet.checks.answer.rule import Hit, Reading
 from gpuvet.checks.answer.spoken import readiness_in, verdicts_in
 from gpuvet.checks.answer.words_of_cause import CAUSE
 from gpuvet.parse.accounts import other_reading, proved_accounts, twelve_digits
-from gpuvet.parse.commands import Effect, commands_in
+from gpuvet.parse.commands import Effect, parse_command
 from gpuvet.parse.draft import Unit
 from gpuvet.parse.untrusted import mask
 
 _PAST = (
-    r"(?:re-?)?(?:booted|started|placed|queued|launched|submitted)|rebooted|restarted|replaced|drained|cordoned|uncordoned"
+    r"re-?(?:booted|started|placed|queued|launched|submitted)|rebooted|restarted|replaced|drained|cordoned|uncordoned"
     r"|evicted|terminated|deleted|killed|cancell?ed|requeued|isolated|power[- ]cycled|repaired|rolled back|quarantined"
     r"|deregistered|detached|scaled(?: up| down)?|resized|patched|reset|recovered"
 )
@@ -51,8 +51,17 @@ _UNDERWAY = re.compile(
     re.IGNORECASE,
 )
 _RAN = re.compile(
-    r"\b(?:I|we|I've|we've|I have|we have|has been|was|already)?\s*(?:ran|run|executed|issued|called|invoked|submitted|applied)\b[^.\n]{0,20}",
+    r"\b(?:I|we|I've|we've|I have|we have|has been|have been|was|already)\s+(?:just |now |already |then )*"
+    r"(?:ran|run|executed|issued|called|invoked|submitted|applied)\b|\b(?:Ran|Executed|Issued)\b"
+)
+# "I requested the streams of every node": what was asked for is a reading.
+_HARMLESS = re.compile(
+    r"\b(?:logs?|streams?|lines|metrics?|list|history|events?|window|table|status|quer(?:y|ies)|names?|ids?"
+    r"|reports?|counts?|coverage|readings?|output|details|description|search(?:es)?|hours?|verdicts?|labels?)\b",
     re.IGNORECASE,
+)
+_PROGRAM = re.compile(
+    r"\b(?:aws|kubectl|scontrol|scancel|sbatch|systemctl|nvidia-smi|pcluster|hyp|eksctl|helm|sudo) "
 )
 _UNDONE = re.compile(
     r"\b(?:not|never|n't|nothing|no|nobody|none|once|after|if|unless|until|till|when|before|whether|should|must|needs? to|to be|would|could|can|may|might|as soon as|without"
@@ -103,9 +112,9 @@ def _done(reading: Reading, unit: Unit) -> re.Match[str] | None:
         return None
     for pattern in _DONE:
         for match in pattern.finditer(text):
-            if not _UNDONE.search(text, 0, match.start()) and not reading.is_quoted(
-                unit, *match.span()
-            ):
+            if _HARMLESS.search(match[0]) or reading.is_quoted(unit, *match.span()):
+                continue
+            if not _UNDONE.search(text, 0, match.start()):
                 return match
     for pattern in (_PASSIVE, _UNDERWAY):
         for match in pattern.finditer(text):
@@ -119,10 +128,14 @@ def _done(reading: Reading, unit: Unit) -> re.Match[str] | None:
 
 def _ran(text: str) -> re.Match[str] | None:
     """Return where a sentence says that a command that changes something was run."""
-    if not any(command.effect is Effect.CHANGES for command in commands_in(f"`{text}`")):
-        return None
-    match = _RAN.search(text)
-    return match if match and not _UNDONE.search(text, 0, match.start()) else None
+    for place in _PROGRAM.finditer(text):
+        command = parse_command(text[place.start() :])
+        if command is None or command.effect is not Effect.CHANGES:
+            continue
+        said = list(_RAN.finditer(text, 0, place.start()))
+        if said and not _UNDONE.search(text, 0, said[-1].start()):
+            return said[-1]
+    return None
 
 
 def _happened(reading: Reading, verb: str) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from gpuvet.checks.answer.phrases import is_denied, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
 from gpuvet.checks.answer.tracing import XIDS
+from gpuvet.checks.answer.units import Unit
 
+_WOULD = re.compile(r"\W{0,3}(?:would|could|might|may|if)\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 
 
@@ -14,7 +16,8 @@ def number_not_in_evidence(reading: Reading) -> Iterator[Hit]:
     """A number that no evidence holds, rounds to, or gives in one step."""
     for found in reading.tracing.unbacked:
         if reading.tracing.rescaled_from(found) is None:
-            shown = f"{found.number.shown} {found.number.unit.value}".strip()
+            unit = "" if found.number.unit is Unit.OTHER else found.number.unit.value
+            shown = f"{found.number.shown} {unit}".strip()
             message = f"{shown} is in no evidence, nor one step of arithmetic away"
             yield Hit(found.at, found.number.shown, message)
 
@@ -43,6 +46,8 @@ def xid_not_in_evidence(reading: Reading) -> Iterator[Hit]:
     for unit in reading.draft.prose:
         for match in XIDS.finditer(unit.text):
             if is_denied(unit.text, match.start()) or is_supposed(unit.text, match.start()):
+                continue
+            if _WOULD.match(unit.text, match.end()):
                 continue
             for code in _DIGITS.findall(match[1]):
                 if code not in seen:

@@ -18,11 +18,12 @@ _FEWEST_WORDS = 4  # of a clause that counts as the evidence's own
 class Reading:
     """A draft and the evidence of its run; `told` is empty where no report was given."""
 
-    def __init__(self, draft: Draft, told: Told, backing: Backing) -> None:
+    def __init__(self, draft: Draft, told: Told, backing: Backing, asked: str = "") -> None:
         """Hold them side by side."""
         self.draft = draft
         self.told = told
         self.backing = backing
+        self.asked = asked
 
     @cached_property
     def tracing(self) -> Tracing:

@@ -80,7 +80,9 @@ def dark_nodes(reading: Reading) -> dict[str, str]:
 
 def _owns_up(reading: Reading, absence: Absence) -> bool:
     """Say whether the draft says, where it makes the claim, that hours are dark."""
-    near = 0 if _UNIVERSAL.search(absence.unit.text) else 1
+    first = reading.draft.headline[0].block
+    is_flat = absence.unit.block == first or _UNIVERSAL.search(absence.unit.text) is not None
+    near = 0 if is_flat else 1
     return any(
         _DARK.search(unit.text) or _states_less(unit.text)
         for unit in reading.draft.prose

@@ -42,8 +42,10 @@ _NOT_GIVEN = re.compile(
     r"|upgrade(?:d)? to|then|not yet|from)\b[^.;]{0,40}|\b0\s|\?\s?)\Z",
     re.IGNORECASE,
 )
+# "I would replace it" is a verdict; "it would be replaced" is none.
+_ADVISED = re.compile(r"\b(?:I|we|you) (?:would|should|could)(?: then| first)?\s*\Z|\bI'd\s*\Z", re.IGNORECASE)
 _CONDITION_AFTER = re.compile(
-    r"\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b",
+    r"\A\W{0,4}(?:otherwise|else)\b|\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b",
     re.IGNORECASE,
 )
 # What is right in any case of an UNVERIFIED node is a first step, not its verdict.
@@ -124,24 +126,33 @@ def verdicts_in(draft: Draft) -> Iterator[Spoken]:
 
 def _in_unit(draft: Draft, unit: Unit) -> Iterator[Spoken]:
     marks = sorted(_marks(draft, unit), key=lambda m: m[1].start())
-    if not marks:
-        return
-    ids = [(m[0], m.start()) for m in INSTANCE.finditer(unit.text)]
-    id_first = bool(ids) and ids[0][1] < marks[0][1].start()
+    begin = 0
+    for end in (*(m.start() for m in re.finditer(";", unit.text)), len(unit.text)):
+        own = [mark for mark in marks if begin <= mark[1].start() < end]
+        yield from _in_part(unit, own, begin, end)
+        begin = end
+
+
+def _in_part(
+    unit: Unit, marks: list[tuple[Verdict, re.Match[str]]], begin: int, end: int
+) -> Iterator[Spoken]:
+    """Yield the verdicts between two semicolons, each with the nodes named there."""
+    ids = [(m[0], m.start()) for m in INSTANCE.finditer(unit.text, begin, end)]
+    id_first = bool(ids) and bool(marks) and ids[0][1] < marks[0][1].start()
     for place, (verdict, match) in enumerate(marks):
-        after = marks[place + 1][1].start() if place + 1 < len(marks) else len(unit.text)
-        before = marks[place - 1][1].end() if place else 0
-        # "i-a: REPLACE, i-b: REBOOT" names the node first, "REPLACE i-a; REBOOT i-b" after.
+        after = marks[place + 1][1].start() if place + 1 < len(marks) else end
+        before = marks[place - 1][1].end() if place else begin
+        # "i-a: REPLACE, i-b: REBOOT" names the node first, "REPLACE i-a, REBOOT i-b" after.
         low, high = (before, match.start()) if id_first else (match.start(), after)
         nodes = tuple(dict.fromkeys(node for node, at in ids if low <= at < high))
         if id_first and len(marks) == 1:
-            nodes = _ids(unit)
+            nodes = tuple(dict.fromkeys(node for node, _ in ids))
         count = _COUNT_BEFORE.search(unit.text[: match.start()])
         group = _COUNT_AFTER.match(unit.text[match.end() :])
-        number = int((count or group)[1]) if (count or group) else None
-        yield Spoken(
-            verdict, nodes, unit.start + match.start(), match[0], number, count is not None
-        )
+        found = count or group
+        number = int(found[1]) if found else None
+        at = unit.start + match.start()
+        yield Spoken(verdict, nodes, at, match[0], number, counts_all=count is not None)
 
 
 def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
@@ -167,7 +178,9 @@ def _is_given(unit: Unit, match: re.Match[str]) -> bool:
         unit.text, match.end()
     ):
         return False
-    if unit.text.rstrip().endswith("?") or _NOT_GIVEN.search(before):
+    if unit.text.rstrip().endswith("?"):
+        return False
+    if _NOT_GIVEN.search(_ADVISED.sub("", before)):
         return False
     return not _CONDITION_AFTER.match(unit.text[match.end() : match.end() + 60])
 

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 from gpuvet.checks.answer.backing import PAIR, Backing, Quantity, follows, quantity
 from gpuvet.checks.answer.moments import Moment, moments_in
 from gpuvet.checks.answer.phrases import is_about
-from gpuvet.checks.answer.units import Unit, seconds_of, unit_after
+from gpuvet.checks.answer.units import SECONDS, Unit, seconds_of, unit_after
 from gpuvet.parse.draft import Draft, UnitKind
 from gpuvet.parse.figures import figures
 from gpuvet.parse.untrusted import mask
@@ -24,6 +24,10 @@ _AHEAD = re.compile(
     r"|retry(?: after| in)?|soak(?: for)?)\s+(?:another |about )?\Z",
     re.IGNORECASE,
 )
+_COMPOUND = re.compile(
+    r"(?<![\w.:])(?:(\d+) ?d(?:ays?)?,? )?(?:(\d+) ?h(?:(?:ou)?rs?)?,? ?)?(?:(\d+) ?m(?:in(?:utes?)?)?)?"
+    r"(?:,? ?(?:and )?(\d+) ?s(?:ec(?:onds?)?)?)?\b"
+)
 _LENGTHS = frozenset({Unit.SECOND, Unit.MINUTE, Unit.HOUR, Unit.DAY})
 _STRICT = _LENGTHS | {Unit.PERCENT, Unit.NODE_HOUR}
 _HOURS = frozenset({Unit.HOUR, Unit.NODE_HOUR})
@@ -33,6 +37,7 @@ _METRIC = re.compile(r"\b(?:[A-Z][a-z]+(?:[A-Z][A-Za-z]+)+|DCGM_FI_\w+|[A-Z]+_[A
 # "Xid 79", "Xids 48, 63 and 94": codes, not quantities.
 XIDS = re.compile(r"\bS?Xids?\s+(?:codes?\s+)?(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)")
 _ACCOUNT = re.compile(r"\baccount\b[^.\n]{0,24}\Z", re.IGNORECASE)
+_HYPHENED = re.compile(r"(?<![\d-])\d{4}-\d{4}-\d{4}(?![\d-])")
 _DIGITS = re.compile(r"\d+")
 _LOOK_BACK = 24
 
@@ -109,7 +114,7 @@ class Tracing:
     def _follows(self, found: Found, backed: list[Found]) -> bool:
         block = self._block(found.at)
         beside = [b.number for b in backed if abs(self._block(b.at) - block) <= 1]
-        return follows(found.number, beside, self._times_beside(block))
+        return follows(found.number, beside, self._gaps_beside(block))
 
     def _quantities(self) -> Iterator[Found]:
         text = self._text
@@ -126,9 +131,30 @@ class Tracing:
                 if text[end + 1 : end + 2].isalnum()
                 else _THOUSANDS.get(text[end : end + 1], 1.0)
             )
+            if (compound := self._compound(at)) is not None:
+                if compound.at == at:
+                    yield compound
+                continue
             number = quantity(figure.shown, unit, about=self._is_about(at) or scale > 1)
             scaled = number._replace(value=number.value * scale, step=number.step * scale)
             yield Found(scaled, at)
+
+    def _compound(self, at: int) -> Found | None:
+        """Return the length written in two or three units that a number is a part of."""
+        for match in self._compounds:
+            if match.start() <= at < match.end():
+                parts = [int(part or 0) for part in match.groups()]
+                total = sum(p * s for p, s in zip(parts, (86_400, 3600, 60, 1), strict=True))
+                last = Unit.SECOND if match[4] else Unit.MINUTE if match[3] else Unit.HOUR
+                value = total / SECONDS[last]
+                shown = f"{value:.0f}"
+                return Found(Quantity(shown, value, 1.0, last, self._is_about(match.start())), match.start())
+        return None
+
+    @cached_property
+    def _compounds(self) -> tuple[re.Match[str], ...]:
+        found = _COMPOUND.finditer(self._text)
+        return tuple(m for m in found if sum(part is not None for part in m.groups()) > 1)
 
     @cached_property
     def _text(self) -> str:
@@ -158,6 +184,8 @@ class Tracing:
     def _is_of_an_account(self, at: int) -> bool:
         """Say whether digits are an account, or its last four: `account …3333`."""
         words = self._draft.words
+        if any(m.start() <= at < m.end() for m in _HYPHENED.finditer(words)):
+            return True
         digits = _DIGITS.match(words, at)
         if digits is None:
             return False
@@ -171,12 +199,13 @@ class Tracing:
         unit = self._draft.unit_at(at)
         return unit.block if unit is not None else -1
 
-    def _times_beside(self, block: int) -> list[datetime]:
-        return [
-            moment.exact
-            for moment in self._moments
-            if moment.exact is not None and abs(self._block(moment.start) - block) <= 1
-        ]
+    def _gaps_beside(self, block: int) -> list[float]:
+        """Return the seconds between any two times near a block; without a day, within one day."""
+        near = [m for m in self._moments if abs(self._block(m.start) - block) <= 1]
+        dated = [m.exact.timestamp() for m in near if m.exact is not None]
+        clocks = [float(m.second_of_day) for m in near if m.second_of_day is not None]
+        pairs = (*combinations(dated, 2), *combinations(clocks, 2))
+        return [abs(a - b) for a, b in pairs]
 
     def _is_timed(self, moment: Moment) -> bool:
         block, unit = self._block(moment.start), self._draft.unit_at(moment.start)

@@ -10,6 +10,10 @@ from gpuvet.checks.answer.words_of_cause import CAUSE, NO_CAUSE
 from gpuvet.model.readiness import Ready
 from gpuvet.model.verdict import Verdict
 
+_CLUSTER = re.compile(
+    r"\b(?:GPUs?|Xids?|nodes?|clusters?|NCCL|EFA|HyperPod|Slurm|training)\b|\b(?:i|cr|fs)-[0-9a-f]{8,17}\b",
+    re.IGNORECASE,
+)
 _FEW = 4  # nodes that a short answer names each
 _ACTING = frozenset({Verdict.REPLACE, Verdict.REBOOT})
 _OPEN = frozenset({Verdict.UNVERIFIED})
@@ -55,9 +59,10 @@ def no_verdict(reading: Reading) -> Iterator[Hit]:
 def _can_be_decided(reading: Reading) -> bool:
     """Say whether the run was about a cluster at all."""
     told = reading.told
-    return bool(told.verdicts or told.ready) or any(
-        re.search(r"\b(?:i|cr|fs)-[0-9a-f]{8,17}\b", text) for text in reading.backing.texts
-    )
+    if told.verdicts or told.ready:
+        return True
+    words = (reading.asked,) if reading.asked else reading.backing.texts
+    return any(_CLUSTER.search(text) for text in words)
 
 
 def _decides(reading: Reading) -> bool:
@@ -126,7 +131,7 @@ def verdict_left_out(reading: Reading) -> Iterator[Hit]:
         True for _ in readiness_in(reading.draft)
     ):
         return
-    for node in urgent:
+    for node in urgent if _decides(reading) else ():
         counted = any(s.verdict is told[node] and (s.count or 0) > _FEW for s in spoken)
         if node not in words and not counted and not _is_cut(words, node):
             yield Hit(0, node, f"{node} is {told[node]} by the evidence and is not mentioned")
