@@ -30,15 +30,13 @@ _MOST_OPERANDS = 40  # numbers of one neighbourhood that are combined
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w.]*\d:)")
 _OF = re.compile(r" of (?:the )?\d[\d,]*")
 _KEY = re.compile(r'"(\w+)":\s?\Z')
-# Lengths that the service or the field fixes, and that a draft may name without reading them.
-# Capacity Blocks and UltraServers end (30, 60 min), default windows and run lengths, share.
+# Lengths that the service or the field fixes, and that a draft may name without reading them:
+# terminations before the end of a block (30 min) or an UltraServer (60), a replacement (20 to 30,
+# HyperPod), default windows and run lengths (24, 48, 72 h).
 _RULE_LENGTHS = frozenset(
     {
-        (Unit.MINUTE, 30.0),
-        (Unit.MINUTE, 60.0),
-        (Unit.HOUR, 24.0),
-        (Unit.HOUR, 48.0),
-        (Unit.HOUR, 72.0),
+        *((Unit.MINUTE, length) for length in (20.0, 30.0, 60.0)),
+        *((Unit.HOUR, length) for length in (24.0, 48.0, 72.0)),
     }
 )
 
@@ -268,9 +266,7 @@ class Backing:
     @cached_property
     def _pairs(self) -> frozenset[tuple[int, int]]:
         """Every `N of M` of the reports and results, and hours measured of asked."""
-        rows = (
-            (int(m[1]), int(m[2])) for text in self._near for m in _MEASURED.finditer(text)
-        )
+        rows = ((int(m[1]), int(m[2])) for text in self._near for m in _MEASURED.finditer(text))
         return frozenset((*rows, *(pair for text in self._near for pair in pairs_of(text))))
 
     @cached_property
@@ -320,7 +316,9 @@ def follows(number: Quantity, beside: Sequence[Quantity], gaps: Sequence[float])
     if number.unit in SECONDS:
         return False
     pairs = combinations(kept, 2)
-    return any(abs(result - number.value) <= slack for p in pairs for result in _quotients(*p, number))
+    return any(
+        abs(result - number.value) <= slack for p in pairs for result in _quotients(*p, number)
+    )
 
 
 def _quotients(

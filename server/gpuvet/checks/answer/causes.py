@@ -9,7 +9,7 @@ from gpuvet.checks.answer.words_of_cause import CAUSE, NAMES, NO_CAUSE
 from gpuvet.model.cause import Branch, BranchStatus, Label
 from gpuvet.parse.draft import Unit
 
-_PROVEN = re.compile(r"\bProven\b|\bPROVEN\b|\b(?:is|are|was|been|label(?:led)?:?|as) proven\b")
+_PROVEN = re.compile(r"\bProven\b|\bPROVEN\b|\b(?:is|are|was|been|label(?:led)?:?|as|a) proven\b")
 _ROOT = re.compile(
     r"\broot[- ]causes?\b(?! (?:analysis|candidate|label|column|table|section))", re.IGNORECASE
 )
@@ -106,7 +106,9 @@ def _claims_proof(reading: Reading, unit: Unit, *, in_headline: bool) -> re.Matc
             continue
         if pattern is _PROVEN and not CAUSE.search(text) and Label.PROVEN in reading.told.labels:
             continue
-        if pattern is _ROOT and _SOFTENED.search(text[max(0, match.start() - 40) : match.end() + 24]):
+        if pattern is _ROOT and _SOFTENED.search(
+            text[max(0, match.start() - 40) : match.end() + 24]
+        ):
             continue
         if pattern in {_SURE, _DIRECT} and is_hedged(text):
             continue
@@ -124,10 +126,14 @@ def cause_without_label(reading: Reading) -> Iterator[Hit]:
     """A cause stated flatly, in a draft without a single label."""
     if reading.told.modes and "Incident" not in reading.told.modes:
         return
-    if any(_LABELLED.search(u.text) for u in reading.draft.prose):
-        return
+    label = reading.told.label
+    if label not in {None, Label.PROVEN} or any(
+        _LABELLED.search(u.text) for u in reading.draft.prose
+    ):
+        return  # a weaker label in the evidence is label-too-strong's
     for unit in reading.draft.headline:
-        match = _ROOT.search(unit.text) or _DIRECT.search(unit.text)
+        # "Root cause" says Proven by itself, where the evidence says so too.
+        match = (_ROOT.search(unit.text) if label is None else None) or _DIRECT.search(unit.text)
         if match is None or is_denied(unit.text, match.start()) or unit.text.rstrip().endswith("?"):
             continue
         if not is_hedged(unit.text) and not is_supposed(unit.text, match.start()):

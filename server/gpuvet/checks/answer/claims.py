@@ -9,7 +9,7 @@ from gpuvet.checks.answer.rule import Reading
 from gpuvet.parse.draft import Unit, UnitKind
 
 _KIND = (
-    r"(?:GPU|GPUs'|NVIDIA|hardware|Xid|XID|NVLink|NVSwitch|ECC|PCIe|HBM|driver|kernel|memory|node"
+    r"(?:GPU|GPUs'|NVIDIA|NVRM|hardware|Xid|XID|NVLink|NVSwitch|ECC|PCIe|HBM|driver|kernel|memory|node"
     r"|fatal|critical|further|other|new|such|real|actual|single|uncorrectable|relevant|logged"
     r"|reported|recorded|sign of|signs of|trace of|evidence of|indication of|indications of|a|an"
     r"|any|GPU-related|hardware-related|or|and|/)"
@@ -21,7 +21,7 @@ _THING = rf"(?:(?:{_KIND}\s+){{0,4}}{_SURE}|(?:{_KIND}\s+){{0,3}}{_OWNER}\s+{_OW
 _NO = (
     r"(?:no|zero|0|not? (?:a single|one)|without(?: any| a| a single)?|free (?:of|from)(?: any)?"
     r"|never\s+(?:any|logged|reported|saw|showed|had|raised|threw)(?: an?| any| a single)?"
-    r"|(?:did|does|do|has|have|had|was|were|could|is|are)\s?(?:not|n't)\s+(?:find|found|see|seen|log|logged"
+    r"|(?:did|does|do|has|have|had|was|were|could|is|are)\s?(?:not|n't)\s+(?:find|found|see|seen|log|logged|surface|turn up|return|produce|throw|raise"
     r"|report|reported|show|shown|record|recorded|have|contain|hold|any)\s?(?:any|an?)?(?: sign of)?"
     r"|(?:found|saw|see|shows?|showed|has|have|had|logged|reported) (?:no|none|zero|0)"
     r"|none of (?:the |these |its |our )?\w+ (?:logged|reported|showed|shows|had|has|recorded)(?: an?y?| a single)?)"
@@ -29,23 +29,29 @@ _NO = (
 _ABSENCES = (
     re.compile(rf"(?<![\w.,-]){_NO}\s+{_THING}", re.IGNORECASE),
     re.compile(
+        r"\bno (?:problems?|issues?|failures?|errors?|faults?) (?:was |were |have been |has been |got )?"
+        r"(?:seen|found|observed|detected|logged|reported|noticed|visible|turned up|surfaced|showed up|came up)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         r"(?:\b(?:GPUs?|nodes?|hardware|cluster|fleet|instances?|machines?|hosts?|everything|all"
-        r"|both|they|drivers?|logs?|systems?)\b|\bi-[0-9a-f]{8,17}\b)[^.;:?!\n]{0,60}?"
-        r"\b(?:is|are|was|were|looks?|looked|appears?|seems?|seemed|remain(?:s|ed)?|stayed|been|checks? out)\s+"
+        r"|both|they|drivers?|logs?|(?<!file )systems?)\b|\bi-[0-9a-f]{8,17}\b)[^.;:?!\n]{0,60}?"
+        r"\b(?:is|are|was|were|looks?|looked|appears?|seems?|seemed|remain(?:s|ed)?|stayed|been|(?:came|comes?) back)\s+"
         r"(?:all |both |completely |perfectly |fully |entirely |otherwise |currently |still |in )*"
-        r"(?:healthy|clean|fine|error[- ]free|fault[- ]free|good health|sound|ok(?:ay)?|cleared|good)\b"
+        r"(?:healthy|clean|fine|error[- ]free|fault[- ]free|good health|sound|ok(?:ay)?|cleared|good|not (?:faulty|defective|broken|damaged)|a healthy (?:node|instance|GPU))\b"
         r"(?!\s+(?:kernel|for|enough|up))",
         re.IGNORECASE,
     ),
     re.compile(
         r"\b(?:error[- ]free|fault[- ]free|(?:a )?clean bill of health|all[- ]clear|nothing (?:is|was|went) wrong"
         r"|nothing wrong with (?:the )?(?:GPUs?|nodes?|hardware|cluster)"
+        r"|all green|has a clean (?:kernel )?log|nothing (?:turned up|came up|showed up|in the (?:\w+ )?logs?)"
         r"|found nothing|nothing (?:was )?(?:found|logged|reported|out of the ordinary|suspicious|unusual)"
         r"|(?:the )?(?:hardware|GPUs?|nodes?|cluster) checks? out)\b",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b{_OWNER}?\s?(?:S?Xids?|XIDs?|errors?|faults?)(?: events?| lines?| count| found| seen)?"
+        rf"\b{_OWNER}?\s?(?:S?Xids?|XIDs?|errors?|faults?)(?: events?| lines?| count| found| seen)?(?: on \S{{1,40}}?)?"
         r"\s*(?:[:=]|\|)\s*(?:0|none|zero|no)\b(?!\s*(?:of|/)\s*\d)",
         re.IGNORECASE,
     ),
@@ -56,17 +62,17 @@ _STATE = re.compile(
 )
 # After a claim: what takes it back.
 _TAKEN_BACK = re.compile(
-    r"\A[\"'\u201d\u2019)\s]*(?:,?\s*(?:here|so far|alone)\s)?(?:(?:(?:is|are|was|were|would|can|could|must|may|does|do|should|"
+    r"\A[\"'\u201d\u2019)\s]*(?:,?\s*(?:here|there|so far|alone|(?:on|in|for|by) \S+)\s)?(?:(?:(?:is|are|was|were|would|can|could|must|may|does|do|should|"
     r"proves?|means?)\s?(?:not|n't|nothing|never|little)\b)|cannot\b|can't\b|is (?:unknown|unproven|unsupported|no proof)"
-    r"|proves? (?:nothing|little)|is (?:more|less) than|would (?:be|need)|means? (?:nothing|little))",
+    r"|proves? (?:nothing|little)|(?:is|was|are|were|can be|has been) (?:ruled out|excluded)|is (?:more|less) than|would (?:be|need)|means? (?:nothing|little))",
     re.IGNORECASE,
 )
 # Before a claim: what it is not said of.
 _UNSAID = re.compile(
     r"\b(?:not (?:the same as|proof of|evidence of|to be read as|mean(?:ing)?|say(?:ing)?|claim(?:ing)?"
-    r"|conclude|show|prove|establish)|whether|cannot|can't|could not|couldn't|does not|doesn't|never|neither"
+    r"|conclude|show|prove|establish|way of saying)|whether|cannot|can't|could not|couldn't|does not|doesn't|never|neither"
     r"|don't|do not|rather than|instead of|claim(?:ing)? (?:of|that)|read as|call(?:ed|ing)? (?:it|them|this)"
-    r"|must not|unable to|impossible to|no (?:basis|way|proof|evidence) (?:to|that|for)|confirm|if|unless|until"
+    r"|must not|unable to|impossible to|no (?:basis|way|proof|evidence) (?:to|that|for|of)|(?:ask|asked|asks|want|wanted|wants|tried|trying|like)\b[^.;]{0,40}\bconfirm|if|unless|until"
     r"|even if|were there|was there|are there|is there|any proof of|to say|to claim|to be sure|assum\w+)\b[^.;]{0,80}\Z",
     re.IGNORECASE,
 )

@@ -34,7 +34,6 @@ _STAMP = re.compile(
     r"|(?<![\d:.a-fA-F])(?P<h3>[01]\d|2[0-3]):(?P<m3>[0-5]\d)(?::(?P<s3>[0-5]\d))?(?![\d:])"
 )
 _DAY = 86_400
-_LEADS = (1800.0, 3600.0)  # of terminations before the end of capacity
 _ABOUT = 300  # seconds that a hedged time may be off
 
 
@@ -133,7 +132,7 @@ class Calendar:
             return False
         if moment.second_of_day is None or self._has_clock(moment, about=about):
             return True
-        moved = (_moved(moment, s * length) for length in (*_LEADS, *kept) for s in (1, -1))
+        moved = (_moved(moment, s * length) for length in kept for s in (1, -1))
         return any(self._has_clock(other, about=False) for other in moved)
 
     def _has_day(self, moment: Moment, lengths: tuple[float, ...]) -> bool:

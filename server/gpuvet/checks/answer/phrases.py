@@ -33,6 +33,11 @@ _BOUNDARY = re.compile(
 )
 
 
+def any_of(*alternatives: str) -> str:
+    """Return a pattern that matches any of these; long ones read better one a line."""
+    return f"(?:{'|'.join(alternatives)})"
+
+
 def clause_before(text: str, at: int) -> str:
     """Return what stands before a place in its clause."""
     begin = 0

@@ -55,8 +55,10 @@ def resume_without_condition(reading: Reading) -> Iterator[Hit]:
         return
     for unit in reading.draft.prose:
         match = _RESUMES.search(unit.text)
-        if match is not None and not _CONDITION.search(match[0]) and not _CONDITION.search(
-            unit.text, match.end()
+        if (
+            match is not None
+            and not _CONDITION.search(match[0])
+            and not _CONDITION.search(unit.text, match.end())
         ):
             message = "a job resumes only from checkpoints and with its orchestrator's retry"
             yield Hit(unit.start + match.start(), match[0], message)

@@ -45,7 +45,12 @@ def absence_over_dark_hours(reading: Reading) -> Iterator[Hit]:
         return
     for absence in absences(reading):
         over = sorted(absence.nodes & dark.keys()) if absence.nodes else sorted(dark)
-        if over and not says_measured(absence) and states_hours(reading, absence) and not _owns_up(reading, absence):
+        if (
+            over
+            and not says_measured(absence)
+            and states_hours(reading, absence)
+            and not _owns_up(reading, absence)
+        ):
             shown = ", ".join(f"{node} {dark[node]}" for node in over[:3])
             yield _hit(absence, f"{absence.shown!r} covers hours nobody saw: {shown}")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuvet.checks.answer.claims import INSTANCE
-from gpuvet.checks.answer.phrases import clause_before
+from gpuvet.checks.answer.phrases import any_of, clause_before
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.readiness import Ready
 from gpuvet.model.verdict import Verdict
@@ -13,39 +13,65 @@ from gpuvet.parse.draft import Draft, Unit, UnitKind
 
 _WORDS = {
     Verdict.REPLACE: r"REPLACE(?:MENT|D)?",
-    Verdict.REBOOT: r"REBOOT",
-    Verdict.UNVERIFIED: r"UNVERIFIED",
-    Verdict.MONITOR: r"MONITOR",
+    Verdict.REBOOT: "REBOOT",
+    Verdict.UNVERIFIED: "UNVERIFIED",
+    Verdict.MONITOR: "MONITOR",
     Verdict.LEAVE_ALONE: r"LEAVE[ _]ALONE",
     Verdict.NOT_OBSERVABLE: r"NOT[ _]OBSERVABLE",
 }
-# A verdict in capitals, or one as a directive: "Replace node i-…", "leave the node alone".
 _CAPITALS = re.compile("|".join(f"(?P<{v.name}>\\b{w}\\b)" for v, w in _WORDS.items()))
-_THE_NODE = r"(?:the |this |that |these |both |all |affected |faulty |whole )*(?:GPU )?(?:nodes?|instances?|hosts?|machines?|it|them|i-[0-9a-f]{8,17})"
-_DIRECTIVES = re.compile(
-    rf"\b(?:(?P<REPLACE>replace\s+{_THE_NODE})|(?P<REBOOT>(?:reboot|restart|power[- ]cycle)\s+{_THE_NODE})"
-    rf"|(?P<MONITOR>(?:monitor|keep (?:an eye on|watching|monitoring))\s+{_THE_NODE})"
-    rf"|(?P<LEAVE_ALONE>leave\s+{_THE_NODE}\s+(?:alone|as (?:it is|they are)|in service|running)"
-    r"|leave alone|no action (?:is )?(?:needed|required)(?: on (?:the |any )?nodes?)?|nothing to do on the nodes?))\b",
-    re.IGNORECASE,
+# Verdicts as directives: "Replace node i-…", "i-… needs a reboot", "leave the node alone".
+_IT = r"(?:the |this |that |these |both |all |affected |faulty |whole )*(?:GPU )?" + any_of(
+    "nodes?", "instances?", "hosts?", "machines?", "it", "them", r"i-[0-9a-f]{8,17}"
 )
-_SOFT = re.compile(
-    r"\b(?:(?P<UNVERIFIED>(?:is|are|remains?|stays?|as|verdict:?)\s+unverified)"
-    r"|(?P<NOT_OBSERVABLE>(?:is|are|was|were|remains?|stays?|as|verdict:?)\s+(?:\"|\u201c)?not observable))\b",
-    re.IGNORECASE,
+_MUST = r"(?:should|must|needs? to|has to|have to|ought to)\s+be\s+"
+_AS_IS = r"(?:running|in service|as (?:it is|they are))"
+_DIRECTIVES = (
+    (Verdict.REPLACE, rf"(?:replace|swap(?: out)?)\s+{_IT}"),
+    (Verdict.REPLACE, rf"{_MUST}(?:replaced|swapped(?: out)?)"),
+    (Verdict.REPLACE, rf"{_IT}\s+needs? (?:replacing|replacement|a replacement)"),
+    (Verdict.REBOOT, rf"(?:reboot|restart|power[- ]cycle)\s+{_IT}"),
+    (Verdict.REBOOT, rf"{_MUST}(?:rebooted|restarted|power[- ]cycled)"),
+    (Verdict.REBOOT, rf"{_IT}\s+needs? (?:a reboot|rebooting|a restart)"),
+    (Verdict.MONITOR, rf"(?:monitor|keep (?:an eye on|watching|monitoring))\s+{_IT}"),
+    (
+        Verdict.LEAVE_ALONE,
+        rf"leave\s+{_IT}\s+(?:alone|{_AS_IS})|leave alone|keep\s+{_IT}\s+{_AS_IS}",
+    ),
+    (Verdict.LEAVE_ALONE, rf"{_IT}\s+can (?:safely )?(?:stay|remain|be kept)\s+{_AS_IS}"),
+    (
+        Verdict.LEAVE_ALONE,
+        r"no action (?:is )?(?:needed|required)(?: on (?:the |any )?nodes?)?"
+        r"|nothing to do on the nodes?",
+    ),
+    (Verdict.UNVERIFIED, r"(?:is|are|remains?|stays?|as|verdict:?)\s+unverified"),
+    (Verdict.NOT_OBSERVABLE, r"(?:is|are|was|were|remains?|stays?|as|verdict:?)\s+not observable"),
+)
+_PATTERNS = (
+    *((v, re.compile(rf"\b{w}\b")) for v, w in _WORDS.items()),
+    *((v, re.compile(rf"\b(?:{w})\b", re.IGNORECASE)) for v, w in _DIRECTIVES),
 )
 # Before a verdict: what makes it none.
 _NOT_GIVEN = re.compile(
-    r"(?:\b(?:not|never|no|don't|doesn't|isn't|nor|neither|rather than|instead of|before|without|avoid|premature to"
-    r"|bar for|bars? (?:of|for)|bar to|short of|unlike|meets? no|than|until|if|unless|when|once|whether|in case|would"
-    r"|could|might|may|should it|request|after (?:a|the|that)|next step (?:is|would be)|escalate to|becomes?|turns? into"
-    r"|upgrade(?:d)? to|then|not yet|from)\b[^.;]{0,40}|\b0\s|\?\s?)\Z",
+    r"(?:\b"
+    + any_of(
+        *("not", "never", "no", "don't", "doesn't", "isn't", "nor", "neither", "rather than"),
+        *("instead of", "before", "without", "avoid", "premature to", r"bars? (?:of|for|to)"),
+        *("short of", "unlike", "meets? no", "than", "until", "if", "unless", "when", "once"),
+        *("whether", "in case", "would", "could", "might", "may", "should it", "request"),
+        *(r"after (?:a|the|that)", r"next step (?:is|would be)", "escalate to", "becomes?"),
+        *(r"turns? into", r"upgraded? to", "then", "not yet", "from"),
+    )
+    + r"\b[^.;]{0,40}|\b0\s|\?\s?)\Z",
     re.IGNORECASE,
 )
 # "I would replace it" is a verdict; "it would be replaced" is none.
-_ADVISED = re.compile(r"\b(?:I|we|you) (?:would|should|could)(?: then| first)?\s*\Z|\bI'd\s*\Z", re.IGNORECASE)
+_ADVISED = re.compile(
+    r"\b(?:I|we|you) (?:would|should|could)(?: then| first)?\s*\Z|\bI'd\s*\Z", re.IGNORECASE
+)
 _CONDITION_AFTER = re.compile(
-    r"\A\W{0,4}(?:otherwise|else)\b|\A[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b",
+    r"\W{0,4}(?:otherwise|else)\b"
+    r"|[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b",
     re.IGNORECASE,
 )
 # What is right in any case of an UNVERIFIED node is a first step, not its verdict.
@@ -55,27 +81,32 @@ _LEAST_BEFORE = re.compile(
 _LEAST_AFTER = re.compile(r"\s*\(?(?:at least|as (?:a|the) minimum|in any case)\b", re.IGNORECASE)
 _COUNT_BEFORE = re.compile(r"(?<![\w.-])(\d{1,5})\s+(?:nodes?\s+)?\Z")
 _COUNT_AFTER = re.compile(
-    r"\A\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.IGNORECASE
+    r"\s*[:(]?\s*(\d{1,5})\s+(?:of \d+ )?(?:GPU |compute )?(?:nodes?|instances?)\b", re.IGNORECASE
 )
 _STATUS = "|".join(re.escape(s.value).replace("_", "[_ ]") for s in CheckStatus)
 _CHECK = re.compile(rf"\b(?P<id>P\d{{1,2}})\b|\b(?P<status>{_STATUS})\b")
 _IS_CHECK = re.compile(r"\bP\d{1,2}\b|\b(?:PASS|FAIL|RISK|NEEDS_INPUT|NOT_CHECKED)\b")
+# Between a status and the check behind it; between a check and the status behind it.
 _JOINS = re.compile(r"[\s\W_]{1,4}")
 _LEADS = re.compile(
     r"[^\w,;.]{1,6}|\W*(?:is|was|came to|comes to|status)\W*|[^.,;:|]{0,70}[:\u2013\u2014]\s*"
 )
 _READY_AT = re.compile(
     r"\b(?P<h>\d{1,4})\s?(?:-|\u2011)?h(?:ours?)?\b(?: run)?\W{0,6}(?:ready\??\W{0,3})?"
-    r"\b(?P<word>Yes,? with risks|Yes|No(?!\w| )|No\b(?=\W*(?:\(|$|[.,;|*]))|Not decided|Ready|Not ready)\b",
+    r"\b(?P<word>Yes,? with risks|Yes|No\b(?=\W*(?:\(|$|[.,;|*]))|Not decided|Ready|Not ready)\b",
     re.IGNORECASE,
 )
 _READY = re.compile(
-    r"\bready\??\s*[:\u2013\u2014-]?\s*\W{0,4}(?P<word>yes,? with risks|with risks|yes|no\b(?!\s+\w+\s+(?:check|answer))|not decided)\b"
-    r"|\b(?P<neg>not (?:yet )?ready|no[- ]go|(?:do not|don't) (?:start|launch|begin)|cannot (?:start|be started))\b"
-    r"|\b(?P<pos>(?:is|are|looks?|you(?:'re| are)|fully|all|good to go and)\s+ready|ready to (?:go|start|launch|run)|good to go"
-    r"|(?:safe|fine|clear(?:ed)?) to (?:start|launch|go|proceed)|go ahead and (?:start|launch))\b",
+    r"\bready\??\s*[:\u2013\u2014-]?\s*\W{0,4}"
+    r"(?P<word>yes,? with risks|with risks|yes|no\b(?!\s+\w+\s+(?:check|answer))|not decided)\b"
+    r"|\b(?P<neg>not (?:yet )?ready|no[- ]go|(?:do not|don't) (?:start|launch|begin)"
+    r"|cannot (?:start|be started))\b"
+    r"|\b(?P<pos>(?:is|are|looks?|you(?:'re| are)|fully|all)\s+ready|good to go"
+    r"|ready to (?:go|start|launch|run)|(?:safe|fine|clear(?:ed)?) to (?:start|launch|go|proceed)"
+    r"|go ahead and (?:start|launch))\b",
     re.IGNORECASE,
 )
+_ASKS_READY = re.compile(r"\bready\b", re.IGNORECASE)
 
 
 class Spoken(NamedTuple):
@@ -157,19 +188,17 @@ def _in_part(
 
 def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
     taken: list[tuple[int, int]] = []
-    for pattern in (_CAPITALS, _DIRECTIVES, _SOFT):
+    for verdict, pattern in _PATTERNS:
         for match in pattern.finditer(unit.text):
             if any(start < match.end() and match.start() < end for start, end in taken):
                 continue  # "REBOOT i-…" is the word in capitals, not a directive as well
             taken.append(match.span())
-            verdict = Verdict[match.lastgroup or ""]
-            if match[0] == "UNVERIFIED" and _IS_CHECK.search(unit.text):
+            if verdict is Verdict.UNVERIFIED and _IS_CHECK.search(unit.text):
                 continue  # a check's status, not a node's verdict
-            if pattern is _CAPITALS and _is_branch_status(unit, match):
+            if match[0].isupper() and _is_branch_status(unit, match):
                 continue
-            if not _is_given(unit, match) or draft.in_quotes(unit.start + match.start()):
-                continue
-            yield verdict, match
+            if _is_given(unit, match) and not draft.in_quotes(unit.start + match.start()):
+                yield verdict, match
 
 
 def _is_given(unit: Unit, match: re.Match[str]) -> bool:
@@ -198,7 +227,7 @@ def _ids(unit: Unit) -> tuple[str, ...]:
 
 def readiness_in(draft: Draft) -> Iterator[SaidReady]:
     """Yield whether a run may start, as the draft says it."""
-    asks = {u.block for u in draft.prose if re.search(r"\bready\b", u.text, re.IGNORECASE)}
+    asks = {u.block for u in draft.prose if _ASKS_READY.search(u.text)}
     for unit in draft.prose:
         placed: list[int] = []
         for match in _READY_AT.finditer(unit.text):

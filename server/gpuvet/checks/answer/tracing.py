@@ -36,6 +36,10 @@ _WINDOW_LENGTHS = (86_400.0, 2 * 86_400.0, 3 * 86_400.0)  # the default windows 
 _METRIC = re.compile(r"\b(?:[A-Z][a-z]+(?:[A-Z][A-Za-z]+)+|DCGM_FI_\w+|[A-Z]+_[A-Z_]+UTIL\w*)\b")
 # "Xid 79", "Xids 48, 63 and 94": codes, not quantities.
 XIDS = re.compile(r"\bS?Xids?\s+(?:codes?\s+)?(\d{1,5}(?:(?:\s*[,/]\s*|\s+(?:and|or)\s+)\d{1,5})*)")
+_CAPACITY = re.compile(
+    r"\b(?:blocks?|capacity|reservation|plan|terminat\w+|usable)\b", re.IGNORECASE
+)
+_LEADS = (1800.0, 3600.0)  # of terminations before the end of capacity
 _ACCOUNT = re.compile(r"\baccount\b[^.\n]{0,24}\Z", re.IGNORECASE)
 _HYPHENED = re.compile(r"(?<![\d-])\d{4}-\d{4}-\d{4}(?![\d-])")
 _DIGITS = re.compile(r"\d+")
@@ -148,7 +152,9 @@ class Tracing:
                 last = Unit.SECOND if match[4] else Unit.MINUTE if match[3] else Unit.HOUR
                 value = total / SECONDS[last]
                 shown = f"{value:.0f}"
-                return Found(Quantity(shown, value, 1.0, last, self._is_about(match.start())), match.start())
+                return Found(
+                    Quantity(shown, value, 1.0, last, self._is_about(match.start())), match.start()
+                )
         return None
 
     @cached_property
@@ -217,6 +223,8 @@ class Tracing:
         ]
         if unit is not None and _WINDOW.search(unit.text):
             lengths += _WINDOW_LENGTHS
+        if unit is not None and _CAPACITY.search(unit.text):
+            lengths += _LEADS
         return self._backing.calendar.has(
             moment, about=self._is_about(moment.start), lengths=lengths
         )

@@ -44,6 +44,7 @@ _AFTER = re.compile(
     + "|".join(f"(?P<{unit.name}>{words})" for unit, words in _WORDS.items())
     + r")(?![\w-]*\w)|[ \u00a0](?P<OTHER>[A-Za-z]{2,20})"
 )
+_RANGE = re.compile(r"\s?(?:to|and|or|-|\u2013)\s?\d[\d,]*(?:\.\d+)?(?![\d:.-])")
 _KEYS = (
     (re.compile(r"(?:_|\b)(?:h|hours?|hours_\w+)\Z"), Unit.HOUR),
     (re.compile(r"_(?:min|minutes)\Z"), Unit.MINUTE),
@@ -60,8 +61,9 @@ _POWERS = {Unit.BYTES: 0, Unit.KB: 1, Unit.MB: 2, Unit.GB: 3, Unit.TB: 4}
 
 
 def unit_after(text: str, at: int) -> Unit:
-    """Return the unit that stands right behind a number."""
-    match = _AFTER.match(text, at)
+    """Return the unit right behind a number, or behind the range that it begins: 20 to 30 min."""
+    rest = _RANGE.match(text, at)
+    match = _AFTER.match(text, rest.end() if rest else at)
     return Unit[match.lastgroup] if match and match.lastgroup else Unit.NONE
 
 

@@ -5,7 +5,7 @@ import re
 from gpuvet.model.cause import Branch
 
 CAUSE = re.compile(
-    r"\broot[- ]causes?\b|\bleading hypothesis\b|\bhypothesis\b|\bcaused by\b|\bthe cause (?:is|was)\b|\b(?:is|was|were) (?:due|down) to\b"
+    r"\broot[- ]causes?\b|\bleading hypothesis\b|\bhypothesis\b|\bcaused\b|\bis the cause\b|\bhardware cause\b|\bthe cause (?:is|was)\b|\b(?:is|was|were) (?:due|down) to\b"
     r"|\bbecause of\b|\bculprit\b|\bresponsible for\b|\bcause:|\btriggered by\b|\bresulted from\b|\bbrought down by\b|\bstems? from\b",
     re.IGNORECASE,
 )
