@@ -340,6 +340,7 @@ def label_removed(text: str, report: Report, rng: random.Random) -> str | None:
         return None
     line = text.splitlines()[0]
     head = re.sub(r"\(Proven.*", "", line)
+    head = re.sub(r"Root cause: [A-F], [\w ]+:", "The failure was caused by this:", head)
     return head if "Proven" not in head and "not observable" not in head.lower() else None
 
 
