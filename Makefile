@@ -1,10 +1,13 @@
 # Everything a fresh machine with python3, git and make needs.
 PYTHON ?= python3
+NPM ?= npm
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS := build/host-tools
+LAMBDA := build/lambda
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench clean wheel skill mcpb lambda packages host-tools
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +30,37 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks
+
+# What is given away. `packages` makes all and asks each host's own validator about it.
+packages: skill mcpb lambda host-tools
+	$(BIN)/python -m pytest tests/hosts
+
+wheel: $(STAMP)
+	rm -f dist/gpuvet-*.whl
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+skill: $(STAMP)
+	mkdir -p dist
+	$(BIN)/gpuvet skill export --zip dist/gpuvet-skill.zip
+
+mcpb: $(STAMP)
+	$(BIN)/python -m gpuvet.hosts.desktop dist/gpuvet.mcpb
+
+lambda: wheel
+	rm -rf $(LAMBDA)
+	$(BIN)/python -m pip install --quiet --target $(LAMBDA) --platform manylinux2014_x86_64 \
+	  --implementation cp --python-version 3.12 --only-binary=:all: --no-compile \
+	  --constraint constraints.txt dist/gpuvet-*.whl
+	cp server/packaging/lambda/run.sh $(LAMBDA)/
+
+# The validators of the hosts, from npm; tests that need them skip, counted, where they are not.
+host-tools: $(TOOLS)/.installed
+
+$(TOOLS)/.installed: .ci/host-tools.json
+	mkdir -p $(TOOLS)
+	cp .ci/host-tools.json $(TOOLS)/package.json
+	$(NPM) install --prefix $(TOOLS) --no-audit --no-fund --no-package-lock --loglevel=error
+	touch $@
 
 clean:
 	rm -rf $(VENV) dist build

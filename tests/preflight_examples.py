@@ -1,6 +1,8 @@
 """One run for every outcome of every preflight check, each way of not knowing among them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from preflight_world import (
@@ -39,12 +41,13 @@ from preflight_world import (
     security,
     storage,
     subnet,
+    used,
     verdict,
 )
 from spec_examples import BASE, job
 from storage_world import SYSTEM
 
-from gpuvet.checks.preflight.view import JobFile, View
+from gpuvet.checks.preflight.view import JobFile, QuotaSight, View
 from gpuvet.model.bootstrap import ServiceEvent, ServiceRecord
 from gpuvet.model.capacity import (
     AlertRule,
@@ -59,10 +62,18 @@ from gpuvet.model.capacity import (
 from gpuvet.model.changes import EventMeaning
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
-from gpuvet.model.coverage import CoverageStatus, Shipper
+from gpuvet.model.coverage import CoverageStatus, Shipper, SourceCoverage
 from gpuvet.model.events import FabricManagerLine, FabricState, HmaRecord
 from gpuvet.model.evidence import Envelope, Reason, Status
-from gpuvet.model.network import Route, SecurityGroup, Transport
+from gpuvet.model.network import (
+    NcclKind,
+    NcclLine,
+    NcclLog,
+    PrefixList,
+    Route,
+    SecurityGroup,
+    Transport,
+)
 from gpuvet.model.readiness import (
     Addon,
     GroupRetention,
@@ -71,6 +82,7 @@ from gpuvet.model.readiness import (
     Offering,
     Quota,
 )
+from gpuvet.model.software import Component, SoftwareVersion
 from gpuvet.model.storage import AdministrativeAction, WeeklyTime
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.spec import check_text, job_of
@@ -167,10 +179,44 @@ REFUSED = Envelope[Any](
 NONE_LISTED = Envelope[Any](
     service="fsx", operation="DescribeFileSystems", status=Status.OK_EMPTY, value=()
 )
+LIST = "pl-0aaaabbbbccccdddd"
+
+
+def listed(*cidrs: str | None) -> View:
+    """Return a group that lets all traffic out to a prefix list with these entries."""
+    own = security(outbound=(rule(), rule(pairs=(), prefix_lists=(LIST,))))
+    if None in cidrs:
+        return hyperpod(groups=own, prefix_lists=denied("entries of prefix lists"))
+    entries = PrefixList(list_id=LIST, cidrs=tuple(one for one in cidrs if one))
+    return hyperpod(groups=own, prefix_lists=read((entries,)))
+
+
 B200 = "p6-b200.48xlarge"
+TYPE_QUOTA = Quota(name=f"ml.{KIND} for cluster usage", value=8.0)
+OVER_CLUSTERS = "Total number of instances allowed across SageMaker HyperPod clusters"
+VOLUME_SIZE = "Maximum size of EBS volume in GB for a SageMaker HyperPod cluster instance"
 
 
-def b200(driver: str | None, kernel: str | None = "6.8.0-1021-aws") -> View:
+def counting(sight: QuotaSight | None, **changes: Any) -> View:  # noqa: ANN401 (fields of the value)
+    """Return instances that count against the vCPU quota of P instances."""
+    own: dict[str, Any] = {"reservation": None, "lifecycle": None, **changes}
+    quotas = {} if sight is None else {"L-417A185B": sight}
+    return ec2(
+        instances=instances(**own),
+        reservations=read((), "capacity reservations"),
+        vcpu_quotas=quotas,
+    )
+
+
+B200_SOFTWARE = {Component.CUDA: "12.8", Component.EFA_INSTALLER: "1.41.0"}
+
+
+def b200(
+    driver: str | None,
+    kernel: str | None = "6.8.0-1021-aws",
+    told: Mapping[Component, str] = MappingProxyType({}),
+) -> View:
+    """Return P6-B200 nodes whose logs show a driver, a kernel and other versions."""
     own = tuple(
         node(
             name,
@@ -180,7 +226,30 @@ def b200(driver: str | None, kernel: str | None = "6.8.0-1021-aws") -> View:
         )
         for name in NODES
     )
-    return ec2(nodes=own)
+    versions = tuple(
+        SoftwareVersion(
+            node="" if component is Component.CUDA else name,
+            stream="s",
+            line=1,
+            raw="x",
+            component=component,
+            version=version,
+        )
+        for name in NODES
+        for component, version in told.items()
+    )
+    plugin = tuple(
+        NcclLine(
+            node=name,
+            stream="s",
+            line=9,
+            raw="NET/OFI Initializing aws-ofi-nccl 1.15.0",
+            kind=NcclKind.PLUGIN,
+        )
+        for name in NODES
+    )
+    lines = (*nccl().lines, *plugin)
+    return ec2(nodes=own, versions=versions, nccl=NcclLog(lines=lines))
 
 
 def capacity() -> tuple[Example, ...]:
@@ -329,6 +398,14 @@ def capacity() -> tuple[Example, ...]:
         Example("P3", UNVERIFIED, "another family on demand", on_demand("g5.48xlarge")),
         Example(
             "P3",
+            RISK,
+            "another family on demand whose quota is used up",
+            replace(
+                on_demand("g5.48xlarge"), vcpu_quotas={"L-DB2E81BA": used(None, of=400, name="G")}
+            ),
+        ),
+        Example(
+            "P3",
             UNVERIFIED,
             "counts were not returned",
             hyperpod(plans=plan(spare=None, available=None)),
@@ -357,6 +434,15 @@ def recovery() -> tuple[Example, ...]:
     plain_eks: dict[str, Any] = {"orchestrator": Orchestrator.EKS}
     recent = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-3),))
     old = coverage(NODES[0], CoverageStatus.PARTIAL, empty=(at(-20),))
+    holed = coverage(NODES[0])
+    kernel = SourceCoverage(
+        node=NODES[0],
+        source=Shipper.KERNEL_ONLY,
+        group="/ops/kernel",
+        stream="kernel",
+        status=CoverageStatus.PARTIAL,
+    )
+    holed = holed.model_copy(update={"sources": (*holed.sources, kernel)})
     protected = (record(ServiceEvent.PROTECTED_MODE),)
 
     def seen(one: CoverageStatus) -> View:
@@ -421,6 +507,12 @@ def recovery() -> tuple[Example, ...]:
                 )
             ),
         ),
+        Example(
+            "P6",
+            UNVERIFIED,
+            "a kernel log with holes that nobody searched beside a live agent",
+            hyperpod(nodes=(node(NODES[0], coverage=holed), node(NODES[1]))),
+        ),
         Example("P6", FAIL, "nothing would show a fault", seen(CoverageStatus.NOT_OBSERVABLE)),
         Example(
             "P6",
@@ -478,6 +570,7 @@ def attachment() -> tuple[Example, ...]:
     """P7, P12, P14 to P16."""
     tcp = rule(protocol="tcp", from_port=0, to_port=65535)
     wide = rule(pairs=(), cidrs=("0.0.0.0/0",))
+    halves = rule(pairs=(), cidrs=("0.0.0.0/1", "128.0.0.0/1"))
     one_node = replace(RUN, nodes_needed=1)
     sockets = ec2(nccl=nccl(Transport.SOCKET))
     fabric = FabricManagerLine(
@@ -489,6 +582,12 @@ def attachment() -> tuple[Example, ...]:
     return (
         Example("P7", PASS, "self-reference both ways, width not seen", hyperpod()),
         Example("P7", PASS, "full width", ec2()),
+        Example(
+            "P7",
+            PASS,
+            "several subnets of one zone",
+            ec2(attached=read((network(NODES[0]), network(NODES[1], subnet="subnet-2")))),
+        ),
         Example("P7", FAIL, "nothing inbound", hyperpod(groups=security(inbound=()))),
         Example("P7", FAIL, "TCP ports are not enough", hyperpod(groups=security(inbound=(tcp,)))),
         Example(
@@ -615,6 +714,21 @@ def attachment() -> tuple[Example, ...]:
             "P15", RISK, "anywhere beside it", hyperpod(groups=security(outbound=(rule(), wide)))
         ),
         Example("P15", RISK, "anywhere without it", hyperpod(groups=security(outbound=(wide,)))),
+        Example(
+            "P15",
+            RISK,
+            "anywhere in two halves",
+            hyperpod(groups=security(outbound=(rule(), halves))),
+        ),
+        Example("P15", RISK, "anywhere by a prefix list", listed("0.0.0.0/0")),
+        Example("P15", PASS, "a prefix list of the network's own ranges", listed("10.0.0.0/8")),
+        Example("P15", UNVERIFIED, "a prefix list was not read", listed(None)),
+        Example(
+            "P15",
+            RISK,
+            "IPv6 to anywhere",
+            hyperpod(groups=security(outbound=(rule(), rule(pairs=(), cidrs=("::/0",))))),
+        ),
         Example("P15", NA, "not HyperPod", ec2()),
         Example("P15", NA, "one node", hyperpod(run=one_node)),
         Example("P15", UNVERIFIED, "groups were not read", hyperpod(groups=denied())),
@@ -628,6 +742,18 @@ def attachment() -> tuple[Example, ...]:
         Example("P15", UNVERIFIED, "unknown platform", ec2(orchestrator=Orchestrator.UNKNOWN)),
         Example("P16", PASS, "a private way out", hyperpod()),
         Example("P16", PASS, "ParallelCluster with NAT", ec2()),
+        Example(
+            "P16",
+            PASS,
+            "ParallelCluster tried again since a failure three days ago",
+            ec2(services=(record(ServiceEvent.BOOTSTRAP_FAILED, at=at(-72)),)),
+        ),
+        Example(
+            "P16",
+            RISK,
+            "ParallelCluster failed to bootstrap a node today",
+            ec2(services=(record(ServiceEvent.BOOTSTRAP_FAILED),)),
+        ),
         Example("P16", FAIL, "a blackhole", ec2(routes=hole)),
         Example("P16", FAIL, "an internet gateway with many interfaces", ec2(routes=igw)),
         Example(
@@ -725,6 +851,43 @@ def surroundings() -> tuple[Example, ...]:
         Example("P11", NA, "no minimum for the family", ec2()),
         Example("P11", NA, "HyperPod ships no kernel log", hyperpod()),
         Example("P11", UNVERIFIED, "CUDA cannot be read", b200("570.86.15")),
+        Example("P11", PASS, "every component told", b200("570.86.15", told=B200_SOFTWARE)),
+        Example(
+            "P11",
+            FAIL,
+            "the job was built with an older CUDA",
+            b200("570.86.15", told={**B200_SOFTWARE, Component.CUDA: "12.6"}),
+        ),
+        Example(
+            "P11",
+            FAIL,
+            "the driver runs no CUDA that is new enough",
+            b200("570.86.15", told={Component.CUDA_DRIVER: "12.4"}),
+        ),
+        Example(
+            "P11",
+            UNVERIFIED,
+            "what the driver could run is not what the job was built with",
+            b200(
+                "570.86.15",
+                told={
+                    Component.CUDA_DRIVER: "13.0",
+                    Component.EFA_INSTALLER: B200_SOFTWARE[Component.EFA_INSTALLER],
+                },
+            ),
+        ),
+        Example(
+            "P11",
+            FAIL,
+            "an EFA installer too old",
+            b200("570.86.15", told={**B200_SOFTWARE, Component.EFA_INSTALLER: "1.38.0"}),
+        ),
+        Example(
+            "P11",
+            UNVERIFIED,
+            "the EFA installer cannot be read",
+            b200("570.86.15", told={Component.CUDA: "12.8"}),
+        ),
         Example("P11", UNVERIFIED, "the driver cannot be read", b200(None)),
         Example("P11", UNVERIFIED, "one node does not show its driver", ec2(nodes=one_silent)),
         Example("P11", UNVERIFIED, "no node", hyperpod(nodes=())),
@@ -745,6 +908,16 @@ def surroundings() -> tuple[Example, ...]:
         Example("P13", RISK, "ParallelCluster without alarms", ec2(alarms=read(()))),
         Example(
             "P13", RISK, "the cluster is updating", hyperpod(cluster=cluster(status="Updating"))
+        ),
+        Example(
+            "P13",
+            RISK,
+            "Slurm reported unhealthy",
+            hyperpod(
+                events=read(
+                    (event(EventMeaning.HEALTH, description="Slurm controller is Unhealthy"),)
+                )
+            ),
         ),
         Example("P13", RISK, "a group is degraded", with_group(status="Degraded")),
         Example("P13", RISK, "nodes are missing", with_group(target=3)),
@@ -869,6 +1042,8 @@ def beyond() -> tuple[Example, ...]:
             "- name: AWS_SESSION_TOKEN\n                  value: abc",
         )
     )
+    half = BASE.replace("nvidia.com/gpu: 8", "nvidia.com/gpu: 4")
+    half = half.replace("per-node=8", "per-node=4").replace('"8"', '"4"')
     limit = job(
         (
             "spec:\n  nprocPerNode",
@@ -947,7 +1122,15 @@ def beyond() -> tuple[Example, ...]:
             "P24",
             RISK,
             "two images",
-            hyperpod(places=(place(NODES[0]), place(NODES[1], image="ami-2"))),
+            hyperpod(
+                places=(place(NODES[0]), place(NODES[1], image="ami-2", wanted_image="ami-2"))
+            ),
+        ),
+        Example(
+            "P24",
+            FAIL,
+            "a node in the middle of an update",
+            hyperpod(places=(place(NODES[0]), place(NODES[1], wanted_image="ami-2"))),
         ),
         Example(
             "P24",
@@ -974,6 +1157,13 @@ def beyond() -> tuple[Example, ...]:
         Example("P24", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),
         Example("P24", UNVERIFIED, "instances were not read", ec2(instances=denied())),
         Example("P25", PASS, "every node is sound", hyperpod()),
+        Example(
+            "P25",
+            RISK,
+            "instances of the block fail their system check",
+            ec2(block_status=read((BlockStatus(block="cb-1", interconnect="ok", unavailable=1),))),
+        ),
+        Example("P25", UNVERIFIED, "the block's health was not read", ec2(block_status=denied())),
         Example(
             "P25",
             FAIL,
@@ -1099,6 +1289,38 @@ def beyond() -> tuple[Example, ...]:
             "nodes were not listed",
             hyperpod(job=spec(), listed=denied(), **fits),
         ),
+        Example(
+            "P27",
+            FAIL,
+            "a script that asks for more nodes than there are",
+            hyperpod(scripts=(("run.sh", script.replace("--open", "--nodes=4 --open")),)),
+        ),
+        Example(
+            "P27",
+            FAIL,
+            "a script that asks for more GPUs than a node has",
+            hyperpod(scripts=(("run.sh", script.replace("--open", "--gres=gpu:16 --open")),)),
+        ),
+        Example(
+            "P27",
+            RISK,
+            "checkpoints of a script on the node itself",
+            hyperpod(scripts=(("run.sh", f"{script} --save-dir /opt/dlami/nvme/ckpt\n"),)),
+        ),
+        Example(
+            "P27",
+            UNVERIFIED,
+            "nodes were not listed for a script",
+            hyperpod(
+                scripts=(("run.sh", script.replace("--open", "-N 2 --open")),), listed=denied()
+            ),
+        ),
+        Example(
+            "P27",
+            RISK,
+            "fewer GPUs than a node has",
+            hyperpod(job=spec(half), **fits),
+        ),
         Example("P28", NA, "no key is named", hyperpod()),
         Example(
             "P28",
@@ -1113,6 +1335,24 @@ def beyond() -> tuple[Example, ...]:
             hyperpod(keys=(read(KeyState(key="k", state="PendingDeletion")),)),
         ),
         Example("P28", UNVERIFIED, "the key was not read", hyperpod(keys=(denied("a key"),))),
+        Example(
+            "P28",
+            FAIL,
+            "one of several keys is disabled",
+            hyperpod(
+                keys=(
+                    read(KeyState(key="k", state="Enabled")),
+                    read(KeyState(key="v", used_by="volumes of gpu", state="Disabled")),
+                )
+            ),
+        ),
+        Example(
+            "P28", UNVERIFIED, "a state was not returned", hyperpod(keys=(read(KeyState(key="k")),))
+        ),
+        Example("P28", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),
+        Example("P28", UNVERIFIED, "log groups were not read", hyperpod(retention=denied())),
+        Example("P28", UNVERIFIED, "log groups were not returned", hyperpod(retention=read(()))),
+        Example("P28", UNVERIFIED, "the EKS cluster was not read", eks(secrets_read=denied())),
         Example("P28", UNVERIFIED, "no file system", stored(systems=REFUSED, metrics=False)),
         Example("P29", PASS, "room in the quota", hyperpod()),
         Example(
@@ -1121,7 +1361,61 @@ def beyond() -> tuple[Example, ...]:
             "the quota is used up",
             hyperpod(usage_quotas=read((Quota(name=f"ml.{KIND} for cluster usage", value=2.0),))),
         ),
-        Example("P29", NA, "not HyperPod", ec2()),
+        Example(
+            "P29",
+            RISK,
+            "the clusters of the account are full",
+            hyperpod(usage_quotas=read((TYPE_QUOTA, Quota(name=OVER_CLUSTERS, value=2.0)))),
+        ),
+        Example(
+            "P29",
+            RISK,
+            "a volume is larger than allowed",
+            hyperpod(
+                cluster=cluster(group(volume_gb=(500, 4000))),
+                usage_quotas=read((TYPE_QUOTA, Quota(name=VOLUME_SIZE, value=2000.0))),
+            ),
+        ),
+        Example("P29", PASS, "a Capacity Block counts against no vCPU quota", ec2()),
+        Example("P29", PASS, "room for the vCPUs of one more node", counting(used(384, of=576))),
+        Example("P29", RISK, "no room for the vCPUs of one more node", counting(used(384, of=500))),
+        Example(
+            "P29",
+            RISK,
+            "the nodes alone fill the quota though its use was not read",
+            counting(used(None, of=400)),
+        ),
+        Example("P29", UNVERIFIED, "the use was not read", counting(used(None, of=5000))),
+        Example("P29", UNVERIFIED, "the vCPU quota was not read", counting(None)),
+        Example(
+            "P29",
+            UNVERIFIED,
+            "the vCPU quota was denied",
+            counting(QuotaSight(denied("the quota"))),
+        ),
+        Example(
+            "P29",
+            UNVERIFIED,
+            "Spot limits are not judged",
+            counting(used(384, of=5000), lifecycle="spot"),
+        ),
+        Example(
+            "P29",
+            UNVERIFIED,
+            "a family without a listed quota",
+            counting(used(384, of=5000), instance_type="dl1.24xlarge"),
+        ),
+        Example("P29", UNVERIFIED, "instances were not read", ec2(instances=denied())),
+        Example("P29", UNVERIFIED, "no instance was returned", ec2(instances=read(()))),
+        Example(
+            "P29", UNVERIFIED, "one instance was not returned", ec2(instances=read(MEMBERS[:1]))
+        ),
+        Example("P29", RISK, "EBS storage is used up", ec2(ebs_quota=used(50.0, of=50.0))),
+        Example("P29", UNVERIFIED, "EBS storage is tight", ec2(ebs_quota=used(49.0, of=50.0))),
+        Example("P29", UNVERIFIED, "EBS use was not read", ec2(ebs_quota=used(None, of=50.0))),
+        Example(
+            "P29", UNVERIFIED, "EBS quota was not read", ec2(ebs_quota=QuotaSight(denied("EBS")))
+        ),
         Example("P29", UNVERIFIED, "quotas were not read", hyperpod(usage_quotas=denied())),
         Example("P29", UNVERIFIED, "the quota was not returned", hyperpod(usage_quotas=read(()))),
         Example("P29", UNVERIFIED, "the cluster was not read", hyperpod(cluster=denied())),

@@ -12,7 +12,7 @@ from storage_world import SYSTEM, flat, series
 from gpuvet.calculators.fsx_link import Placement
 from gpuvet.calculators.storage_inputs import Seen, StorageInputs, of_the_job, seen_systems
 from gpuvet.checks.preflight.reading import Reading
-from gpuvet.checks.preflight.view import Run, RunNode, View
+from gpuvet.checks.preflight.view import QuotaSight, Run, RunNode, View
 from gpuvet.model.capacity import (
     AlertRule,
     BlockStatus,
@@ -444,6 +444,12 @@ def schedule(**changes: Any) -> Schedule:  # noqa: ANN401 (fields)
     return base.model_copy(update=changes)
 
 
+def used(amount: float | None, *, of: float, name: str = "a quota") -> QuotaSight:
+    """Return a quota with its use; None: the use was not read."""
+    use = denied("the use") if amount is None else read(amount, "the use")
+    return QuotaSight(read(Quota(name=name, value=of), "the quota"), use)
+
+
 LIMITS = read((EfaLimit(instance_type=KIND, supported=True, most=32, gpus=8),), "types")
 RUN = Run(
     start=NOW,
@@ -555,6 +561,7 @@ def ec2(**changes: Any) -> View:  # noqa: ANN401 (fields of the value)
         plans=read((), "training plans"),
         attached=attached(),
         usage_quotas=absent("quotas"),
+        ebs_quota=used(10.0, of=50.0, name="Storage for General Purpose SSD (gp3) volumes, in TiB"),
         storage=BUSY,
         systems=seen(BUSY),
         alarms=read((alarm(),), "alarms"),

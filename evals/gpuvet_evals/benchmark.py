@@ -6,8 +6,10 @@ from typing import Any
 
 from gpuvet.model.base import Value
 from gpuvet_evals.compare import Comparison, Difference, Finding, compare
-from gpuvet_evals.inspection import WITH_SKILL, WITHOUT_SKILL
+from gpuvet_evals.inspection import ALL_SIDES, WITH_SERVER, WITH_SKILL, WITHOUT_SKILL
 from gpuvet_evals.json_text import rounded
+from gpuvet_evals.judge.quality import judged_quality
+from gpuvet_evals.judge.tree import Pair, pairs_json
 from gpuvet_evals.loads import TriggerVerdict
 from gpuvet_evals.rates import SideRates, TriggerQuality, side_rates, trigger_quality
 from gpuvet_evals.runs import Run
@@ -42,11 +44,13 @@ class Benchmark(Value):
     sides: Comparison  # with_skill against without_skill
     versions: Comparison | None  # this version's with_skill against an older one's
     errored: int
+    server: Comparison | None = None  # skill and server against the skill alone
+    pairs: tuple[Pair, ...] = ()  # judged in both orders
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The comparisons that were made."""
-        return (self.sides, self.versions) if self.versions else (self.sides,)
+        return tuple(c for c in (self.sides, self.server, self.versions) if c is not None)
 
     @property
     def has_regression(self) -> bool:
@@ -67,7 +71,12 @@ class Benchmark(Value):
 
 
 def benchmark(
-    runs: Sequence[Run], version: str, *, older: Sequence[Run] = (), older_name: str = "older"
+    runs: Sequence[Run],
+    version: str,
+    *,
+    older: Sequence[Run] = (),
+    older_name: str = "older",
+    pairs: Sequence[Pair] = (),
 ) -> Benchmark:
     """Return all figures of a version.
 
@@ -76,19 +85,27 @@ def benchmark(
         version: Its name, e.g. `v2`.
         older: Runs of a version to compare with.
         older_name: That version's name.
+        pairs: What a judge says of the version's pairs.
     """
-    sides = {side: [run for run in runs if run.side == side] for side in SIDES}
+    sides = {side: [run for run in runs if run.side == side] for side in ALL_SIDES}
+    shown = SIDES if not sides[WITH_SERVER] else ALL_SIDES
     old = [run for run in older if run.side == WITH_SKILL]
     return Benchmark(
         version=version,
         timestamp=max((run.ended_at for run in runs if run.ended_at), default=None),
         runs=tuple(runs),
-        rates=tuple(side_rates(side, runs) for side in SIDES),
+        rates=tuple(side_rates(side, runs) for side in shown),
         trigger=trigger_quality(runs),
-        audits=tuple(_audits(side, sides[side]) for side in SIDES),
+        audits=tuple(_audits(side, sides[side]) for side in shown),
         sides=compare(sides[WITHOUT_SKILL], sides[WITH_SKILL], names=(WITHOUT_SKILL, WITH_SKILL)),
         versions=compare(old, sides[WITH_SKILL], names=(older_name, version)) if old else None,
         errored=sum(run.error is not None for run in runs),
+        server=(
+            compare(sides[WITH_SKILL], sides[WITH_SERVER], names=(WITH_SKILL, WITH_SERVER))
+            if sides[WITH_SERVER]
+            else None
+        ),
+        pairs=tuple(pairs),
     )
 
 
@@ -114,7 +131,10 @@ def benchmark_json(result: Benchmark) -> dict[str, Any]:
             "errored": 0,
             "not_waited": len(result.runs),
         },
-        "evals": {eval_id: _eval_json(runs) for eval_id, runs in sorted(by_eval.items())},
+        "evals": {
+            eval_id: _eval_json(runs, [p for p in result.pairs if p.eval_id == eval_id])
+            for eval_id, runs in sorted(by_eval.items())
+        },
         "gpuvet": _ours(result),
     }
 
@@ -128,6 +148,8 @@ def _ours(result: Benchmark) -> dict[str, Any]:
             for audits in result.audits
         ],
         "with_against_without": _comparison_json(result.sides),
+        **({"server_against_skill": _comparison_json(result.server)} if result.server else {}),
+        **({"pairwise": pairs_json(result.pairs)} if result.pairs else {}),
         "against_version": _comparison_json(result.versions) if result.versions else None,
     }
     return {key: rounded(value) for key, value in shown.items()}
@@ -178,7 +200,7 @@ def _audits(side: str, runs: Sequence[Run]) -> SideAudits:
     )
 
 
-def _eval_json(runs: Sequence[Run]) -> dict[str, Any]:
+def _eval_json(runs: Sequence[Run], pairs: Sequence[Pair]) -> dict[str, Any]:
     negative = not all(run.should_trigger for run in runs)
     shown: dict[str, Any] = {
         "task_type": runs[0].task_type,
@@ -192,7 +214,7 @@ def _eval_json(runs: Sequence[Run]) -> dict[str, Any]:
         "expected_output": {side: _expected_json(sides[side]) for side in SIDES},
         "assertions": _assertions_json(sides),
         "metrics": {side: _metrics_json(sides[side]) for side in SIDES},
-        "comparison": {"quality": _quality_json(sides), "runtime": _runtime_json(sides)},
+        "comparison": {"quality": _quality_json(sides, pairs), "runtime": _runtime_json(sides)},
         "output_consistency": {
             "comparison": {"applicable": False, "reason": NOT_JUDGED},
             **{side: {"skipped": True, "skip_reason": NOT_JUDGED} for side in SIDES},
@@ -282,8 +304,10 @@ def _metrics_json(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _quality_json(sides: dict[str, list[Run]]) -> dict[str, Any]:
+def _quality_json(sides: dict[str, list[Run]], pairs: Sequence[Pair]) -> dict[str, Any]:
     iterations = sorted({run.iteration for runs in sides.values() for run in runs})
+    if pairs:
+        return judged_quality(iterations, {pair.iteration: pair for pair in pairs})
     return {
         "pairs_evaluated": 0,
         "pairs_skipped": len(iterations),

@@ -13,6 +13,7 @@ from gpuvet_evals.inspect_command import load_journal
 from gpuvet_evals.inspection import Inspection, inspect_journal
 from gpuvet_evals.journal import Journal
 from gpuvet_evals.json_text import write_json
+from gpuvet_evals.judge.tree import read_pairs
 from gpuvet_evals.locate import evals_beside, files_of, places_under, read_evals_file
 from gpuvet_evals.publish import write_skill_tests
 from gpuvet_evals.report.page import bounds_text, rate_text, report_page
@@ -35,6 +36,7 @@ def benchmark_path(path: Path, *, against: Path | None) -> Benchmark:
         folder.name,
         older=read_results(older) if older else (),
         older_name=older.name if older else "older",
+        pairs=read_pairs(folder),
     )
 
 

@@ -7,20 +7,22 @@ unreadable input; 3 no finding but too little seen; 4 a bug of ours.
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
+from gpuvet_evals.arguments import Handler, parser_of
+
+if TYPE_CHECKING:
+    from gpuvet_evals.asking import Asks
+    from gpuvet_evals.spending import Budget
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_TOO_LITTLE, EXIT_BUG = range(5)
-AddParser = Callable[..., argparse.ArgumentParser]
-_FORMATS = ("text", "markdown", "json")
-_SIDES = ("with_skill", "without_skill")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    parser = _parser()
+    parser = parser_of(_HANDLERS)
     options = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
     if command is None:
@@ -39,128 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the outermost edge
         _say(f"gpuvet-evals: a bug of ours: {type(error).__name__}: {error}")
         return EXIT_BUG
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gpuvet-evals",
-        description="Replay journals of assistants and score them, with the skill against without.",
-        epilog="Exit codes: 0 nothing to act on, 1 findings or a regression, 2 usage, "
-        "3 too little seen, 4 a bug.",
-    )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for add in (_add_inspect, _add_grade, _add_benchmark, _add_report, _add_import, _add_redact):
-        add(commands.add_parser)
-    _add_lint(commands.add_parser)
-    return parser
-
-
-def _add_inspect(add: AddParser) -> None:
-    parser = add(
-        "inspect",
-        help="show what journals tell: answer status, trigger, audits, metrics",
-        description="Show what each journal tells, before and without any judge.",
-    )
-    parser.add_argument("path", nargs="+", type=Path, help="journal, case, suite.json or tree")
-    parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
-    parser.add_argument("--skill", help="name of the skill under test; else from evals.json")
-    parser.add_argument("--eval-id", "--eval", help="which eval; else by place or prompt")
-    parser.add_argument("--iteration", type=int, help="which iteration; else by place, else 1")
-    parser.add_argument(
-        "--side", "--run-type", choices=_SIDES, help="which side; else by place, else with_skill"
-    )
-    parser.add_argument("--brief", action="store_true", help="leave out traces and calls")
-    parser.add_argument("--format", choices=_FORMATS, default="text")
-    parser.set_defaults(run=_inspect)
-
-
-def _add_grade(add: AddParser) -> None:
-    parser = add(
-        "grade",
-        help="score every journal of a suite and write its results files",
-        description="Score every journal offline; the same journals give the same bytes.",
-    )
-    parser.add_argument("path", type=Path, help="version folder, evals folder or suite.json")
-    parser.add_argument("--to", type=Path, help="evals folder to lay a suite out in; else in place")
-    parser.add_argument("--version", default="v1", help="version to lay out as (default v1)")
-    parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    parser.add_argument("--format", choices=_FORMATS, default="text")
-    parser.set_defaults(run=_grade)
-
-
-def _add_benchmark(add: AddParser) -> None:
-    parser = add(
-        "benchmark",
-        help="compare the sides, or two versions, and write benchmark.json",
-        description="Pool the graded runs: rates three ways, paired differences, flips.",
-    )
-    _add_version_arguments(parser)
-    parser.add_argument("--format", choices=_FORMATS, default="text")
-    parser.set_defaults(run=_benchmark)
-
-
-def _add_report(add: AddParser) -> None:
-    parser = add(
-        "report",
-        help="write benchmark.md and benchmark.html, and complete the published tree",
-        description="Write the reports beside benchmark.json; with --skill also the skill's tests.",
-    )
-    _add_version_arguments(parser)
-    parser.add_argument("--skill", type=Path, help="skill folder, for structure and best practices")
-    parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
-    parser.set_defaults(run=_report)
-
-
-def _add_version_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="version folder, or evals folder for its last")
-    parser.add_argument("--against", type=Path, help="an older version's folder to compare with")
-    parser.add_argument(
-        "--fail-on",
-        choices=("regression", "warning"),
-        default="regression",
-        help="warning: also where an assertion holds less often (default regression)",
-    )
-
-
-def _add_import(add: AddParser) -> None:
-    parser = add(
-        "import",
-        help="bring a suite of cases or an older flat layout into the tree",
-        description="Lay journals out, or read an older report's runs as results.",
-    )
-    parser.add_argument("path", type=Path, help="suite.json, cases, or a folder of the old layout")
-    parser.add_argument("--to", type=Path, required=True, help="evals folder to write to")
-    parser.add_argument("--version", default="v1", help="version to write (default v1)")
-    parser.add_argument("--evals", type=Path, help="evals.json to go with it")
-    parser.set_defaults(run=_import)
-
-
-def _add_redact(add: AddParser) -> None:
-    parser = add(
-        "redact",
-        help="replace identifiers by stable stand-ins; --undo puts them back",
-        description="The map holds the originals: keep it at home. Secrets are masked for good.",
-    )
-    parser.add_argument("path", type=Path, help="file or folder")
-    parser.add_argument("--to", type=Path, required=True, help="where to write the copy")
-    parser.add_argument("--map", type=Path, required=True, help="the map; made where missing")
-    parser.add_argument("--undo", action="store_true", help="put the originals back")
-    parser.set_defaults(run=_redact)
-
-
-def _add_lint(add: AddParser) -> None:
-    parser = add(
-        "lint",
-        help="find patterns that match their opposite, and what the publisher would refuse",
-        description="Lint evals.json; an evals folder is also checked as the publisher does.",
-    )
-    parser.add_argument("path", type=Path, help="evals.json or an evals folder")
-    parser.add_argument(
-        "--fail-on", choices=("error", "warning"), default="error", help="(default error)"
-    )
-    parser.add_argument("--format", choices=_FORMATS, default="text")
-    parser.set_defaults(run=_lint)
 
 
 def _inspect(options: argparse.Namespace) -> int:
@@ -185,12 +65,21 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from gpuvet_evals.grade_command import grade_path, graded_text
+    from gpuvet_evals.grade_command import Judging, grade_path, graded_text
     from gpuvet_evals.pattern_guard import PatternGuard
     from gpuvet_evals.spec_checker import GpuvetChecker
 
+    budget = _budget(options)
+    judging = Judging(
+        model=options.judge,
+        votes=options.votes or (3 if options.judge else None),
+        asks=_asks(options, budget) if options.judge else None,
+        workers=options.jobs,
+        pairwise=options.pairwise,
+        labels=options.labels,
+    )
     with PatternGuard() as guard:
-        suite = grade_path(
+        outcome = grade_path(
             options.path,
             to=options.to,
             version=options.version,
@@ -198,9 +87,38 @@ def _grade(options: argparse.Namespace) -> int:
             matcher=guard,
             checker=GpuvetChecker(),
             progress=None if options.quiet else _progress,
+            judging=judging,
         )
-    _print(graded_text(suite, as_json=options.format == "json"), options.format)
+    _print(graded_text(outcome, as_json=options.format == "json"), options.format)
+    _say_spent(budget)
+    if outcome.stopped:
+        _say(f"gpuvet-evals: {outcome.stopped}; what was judged is kept, run it again to go on")
+    suite = outcome.suite
     return EXIT_USAGE if len(suite.broken) == suite.runs else EXIT_OK
+
+
+def _budget(options: argparse.Namespace) -> "Budget":
+    from gpuvet_evals.spending import Budget, read_prices
+
+    prices = read_prices(options.prices) if options.prices else None
+    return Budget(tokens=options.max_tokens, dollars=options.max_dollars, prices=prices)
+
+
+def _asks(options: argparse.Namespace, budget: "Budget") -> "Asks":
+    from gpuvet_evals.model import LiveModel
+    from gpuvet_evals.spending import Metered
+
+    return Metered(LiveModel(base_url=options.base_url), budget)
+
+
+def _say_spent(budget: "Budget") -> None:
+    """Say what was spent, where something was."""
+    spent = budget.spent
+    if not spent.total:
+        return
+    read = spent.input_tokens + spent.cache_read_tokens + spent.cache_write_tokens
+    cost = f", ${budget.dollars:.2f}" if budget.dollars is not None else ""
+    _say(f"spent {spent.total:,} tokens ({read:,} in, {spent.output_tokens:,} out){cost}")
 
 
 def _benchmark(options: argparse.Namespace) -> int:
@@ -237,6 +155,40 @@ def _report(options: argparse.Namespace) -> int:
     )
 
 
+def _run(options: argparse.Namespace) -> int:
+    from gpuvet_evals.run.agent import Limits
+    from gpuvet_evals.run.command import RunOptions, played_text, run_suite
+    from gpuvet_evals.run.suite import spent_before
+
+    budget = _budget(options)
+    asks = _asks(options, budget)
+    asked = RunOptions(
+        evals=options.evals,
+        to=options.to,
+        version=options.version,
+        worlds=options.worlds,
+        skill=options.skill,
+        sides=tuple(options.side or ("with_skill", "without_skill")),
+        only=tuple(options.eval),
+        iterations=options.iterations,
+        limits=Limits(options.max_turns, options.max_run_tokens),
+        context_window=options.context_window,
+    )
+    budget.charge(options.model, spent_before(options.to / "functional" / options.version))
+    result = run_suite(
+        asked,
+        model=options.model,
+        asks=asks,
+        workers=options.jobs,
+        progress=None if options.quiet else lambda run, stop: _say(f"{run}: {stop}"),
+    )
+    _print(played_text(result, as_json=options.format == "json"), options.format)
+    _say_spent(budget)
+    if result.stopped:
+        _say(f"gpuvet-evals: {result.stopped}; run it again to go on")
+    return EXIT_OK if result.is_whole else EXIT_TOO_LITTLE
+
+
 def _import(options: argparse.Namespace) -> int:
     from gpuvet_evals.locate import read_evals_file
     from gpuvet_evals.transfer import import_suite
@@ -269,7 +221,7 @@ def _lint(options: argparse.Namespace) -> int:
     from gpuvet_evals.pattern_guard import PatternGuard
 
     with PatternGuard() as guard:
-        result = lint_path(options.path, guard)
+        result = lint_path(options.path, guard, skill=options.skill)
     _print(lint_text(result, as_json=options.format == "json"), options.format)
     return EXIT_FINDINGS if result.fails(options.fail_on) else EXIT_OK
 
@@ -300,6 +252,17 @@ def _progress(done: int, total: int, broken: int) -> None:
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
+
+_HANDLERS: Mapping[str, Handler] = {
+    "inspect": _inspect,
+    "grade": _grade,
+    "benchmark": _benchmark,
+    "report": _report,
+    "run": _run,
+    "import": _import,
+    "redact": _redact,
+    "lint": _lint,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,7 +1,7 @@
 """evals.json in both forms: the hand-written list and the functional form. Pure.
 
 A string assertion is `contains 'X' or contains 'Y'`, `matches regex /P/i`, or text for a judge;
-an object is a pattern or a job spec. Unknown evaluators are kept and named, never dropped.
+an object is a pattern, a job spec or the grounding. Unknown evaluators are kept and named.
 """
 
 import json
@@ -20,6 +20,7 @@ _ANY_CONTAINS = re.compile(
     rf"\s*{_CONTAINS.pattern}(?:\s+or\s+{_CONTAINS.pattern})*\s*\.?\s*", re.IGNORECASE
 )
 _REGEX = re.compile(r"\s*matches\s+regex\s+/(.*)/([a-zA-Z]*)\s*", re.DOTALL | re.IGNORECASE)
+OFFLINE_EVALUATORS = frozenset({"regex", "contains", "job_spec", "grounded"})
 _FLAGS = "aimsx"  # inline flags of Python's re; others are refused where the pattern is run
 _EVAL_KEYS = frozenset(
     {
@@ -45,7 +46,7 @@ class Assertion(Value):
     """One assertion of an eval."""
 
     text: str
-    evaluator: str  # llm, regex, contains or job_spec; others as written
+    evaluator: str  # llm, regex, contains, job_spec or grounded; others as written
     pattern: str | None = None
     absent: bool = False
     min_count: int | None = None
@@ -55,7 +56,7 @@ class Assertion(Value):
     @property
     def is_judged(self) -> bool:
         """Whether only a judge can decide it."""
-        return self.evaluator not in {"regex", "contains", "job_spec"}
+        return self.evaluator not in OFFLINE_EVALUATORS
 
 
 class Eval(Value):

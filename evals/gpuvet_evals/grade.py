@@ -1,16 +1,20 @@
 """One run's functional-tests-results.json, in the published form and with our `gpuvet` part. Pure.
 
-Judged assertions are named `unjudged`: no model is asked. A run without an answer has no verdicts.
+What a judge decided comes in as verdicts; what nobody decided is named, e.g. `unjudged`. A run
+without an answer has no verdicts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpuvet.model.base import Value
 from gpuvet_evals.answer import AnswerStatus
 from gpuvet_evals.assertions.job_spec import NO_ERROR_HANDED_OUT
 from gpuvet_evals.assertions.patterns import PatternScore
 from gpuvet_evals.evals_json import Assertion
-from gpuvet_evals.inspection import WITH_SKILL, Inspection, RunIdentity
+from gpuvet_evals.inspection import SKILL_SIDES, Inspection, RunIdentity
+from gpuvet_evals.judge.judge import UNJUDGED as NOT_ASKED
+from gpuvet_evals.judge.judge import Decision, Verdict
 from gpuvet_evals.loads import TriggerVerdict
 from gpuvet_evals.runs import UNJUDGED
 
@@ -32,12 +36,25 @@ _RESULTS = {
 }
 
 
-def run_results(run: Inspection, version: str) -> dict[str, Any]:
+class JudgedRun(Value):
+    """What a judge says of one run."""
+
+    assertions: tuple[tuple[int, Verdict], ...] = ()
+    expected: Verdict = NOT_ASKED
+
+
+NOTHING_JUDGED = JudgedRun()
+
+
+def run_results(
+    run: Inspection, version: str, judged: JudgedRun = NOTHING_JUDGED
+) -> dict[str, Any]:
     """Return the results file of one run.
 
     Args:
         run: The inspected journal.
         version: Version of the suite, e.g. `v1`.
+        judged: What a judge says of its free-text assertions.
     """
     negative = not run.should_trigger
     return {
@@ -50,8 +67,8 @@ def run_results(run: Inspection, version: str) -> dict[str, Any]:
         "understanding_agent_space_skill": None,
         "tests": {
             "trigger": _trigger(run),
-            "expected_output": None if negative else _expected(run),
-            "assertions": _assertions(run),
+            "expected_output": None if negative else _expected(run, judged.expected),
+            "assertions": _assertions(run, dict(judged.assertions)),
         },
         "metrics": None if negative else _metrics(run),
         "gpuvet": _ours(run),
@@ -76,7 +93,7 @@ def broken_results(identity: RunIdentity, version: str, error: str) -> dict[str,
 
 def _trigger(run: Inspection) -> dict[str, Any] | None:
     verdict = run.trigger.verdict
-    if run.identity.run_type != WITH_SKILL or verdict not in _RESULTS:
+    if run.identity.run_type not in SKILL_SIDES or verdict not in _RESULTS:
         return None
     messages = _MESSAGES if run.should_trigger else _NEGATIVE_MESSAGES
     loads = run.trigger.named_loads
@@ -90,34 +107,66 @@ def _trigger(run: Inspection) -> dict[str, Any] | None:
     return shown
 
 
-def _expected(run: Inspection) -> dict[str, Any]:
-    if run.answer.status is AnswerStatus.FINAL:
+def _expected(run: Inspection, verdict: Verdict) -> dict[str, Any]:
+    if run.answer.status is not AnswerStatus.FINAL:
+        return {"result": "errored", "error": run.answer.published_error}
+    if verdict.decision is Decision.UNJUDGED:
         return {"result": UNJUDGED, "reasoning": "Only a judge can compare prose; none was asked"}
-    return {"result": "errored", "error": run.answer.published_error}
+    if verdict.passed is None:
+        return {"result": verdict.decision.value, "reasoning": _said(verdict)}
+    return {"result": "passed" if verdict.passed else "failed", **_opinion(verdict)}
 
 
-def _assertions(run: Inspection) -> dict[str, Any] | None:
+def _assertions(run: Inspection, judged: Mapping[int, Verdict]) -> dict[str, Any] | None:
     answered = run.answer.status is AnswerStatus.FINAL
     implied = run.handed_out if answered else None
     if run.assertions is None and implied is None:
         return None
     scores = dict(run.scores) if answered else {}
-    rows = [_row(run, a, scores.get(i)) for i, a in enumerate(run.assertions or ())]
+    rows = [
+        _row(run, a, scores.get(i), judged.get(i, NOT_ASKED))
+        for i, a in enumerate(run.assertions or ())
+    ]
     if implied is not None:
         row = {"text": NO_ERROR_HANDED_OUT, "evaluator": "job_spec", "implied": True}
         rows.append(row | _outcome(implied))
     return {"assertion_results": rows, "summary": summary_of(rows)}
 
 
-def _row(run: Inspection, assertion: Assertion, score: PatternScore | None) -> dict[str, Any]:
+def _row(
+    run: Inspection, assertion: Assertion, score: PatternScore | None, verdict: Verdict
+) -> dict[str, Any]:
     row: dict[str, Any] = {"text": assertion.text, "evaluator": assertion.evaluator}
     if run.answer.status is not AnswerStatus.FINAL:
         return row | {"passed": None, "error": _no_answer(run)}
     if assertion.is_judged:
-        return row | {"passed": None, "error": UNJUDGED}
+        return row | _judged(verdict)
     if score is None:
         return row | {"passed": None, "error": "nothing applied it"}
     return row | _outcome(score)
+
+
+def _judged(verdict: Verdict) -> dict[str, Any]:
+    if verdict.passed is None:
+        shown = {"passed": None, "error": verdict.decision.value}
+        return shown | ({"reasoning": said} if (said := _said(verdict)) else {})
+    return {"passed": verdict.passed, **_opinion(verdict)}
+
+
+def _opinion(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "evidence": verdict.evidence,
+        "reasoning": verdict.reasoning,
+        "confidence": verdict.confidence,
+        "votes": dict(verdict.votes),
+    }
+
+
+def _said(verdict: Verdict) -> str:
+    """Word why there is no verdict: how the votes fell and what was wrong with replies."""
+    votes = ", ".join(f"{count} {outcome}" for outcome, count in verdict.votes)
+    flags = ", ".join(verdict.flags)
+    return "; ".join(part for part in (verdict.reasoning, votes, flags) if part)
 
 
 def _outcome(score: PatternScore) -> dict[str, Any]:
@@ -136,15 +185,17 @@ def summary_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     passed = sum(row["passed"] is True for row in rows)
     failed = sum(row["passed"] is False for row in rows)
     unjudged = sum(row.get("error") == UNJUDGED for row in rows)
+    idle = sum(row.get("error") == Decision.NOT_APPLICABLE.value for row in rows)
     total = passed + failed
     return {
         "passed": passed,
         "failed": failed,
-        "errored": len(rows) - total - unjudged,
-        "low_confidence": 0,
+        "errored": len(rows) - total - unjudged - idle,
+        "low_confidence": sum(row.get("confidence") == "low" for row in rows),
         "total": total,
         "pass_rate": round(passed / total, 4) if total else None,
         "unjudged": unjudged,
+        "not_applicable": idle,
     }
 
 

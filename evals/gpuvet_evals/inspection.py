@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gpuvet.model.base import Value
 from gpuvet.parse.commands import Command
 from gpuvet_evals.answer import Answer, AnswerStatus, find_answer
+from gpuvet_evals.assertions.grounded import score_grounding
 from gpuvet_evals.assertions.job_spec import SpecChecker, score_handed_out, score_job_spec
 from gpuvet_evals.assertions.patterns import (
     Findings,
@@ -49,6 +50,9 @@ from gpuvet_evals.untrusted import mask
 
 WITH_SKILL = "with_skill"
 WITHOUT_SKILL = "without_skill"
+WITH_SERVER = "with_skill_and_server"  # the skill, and gpuvet's tools beside the plain ones
+ALL_SIDES = (WITH_SKILL, WITHOUT_SKILL, WITH_SERVER)
+SKILL_SIDES = frozenset({WITH_SKILL, WITH_SERVER})
 CONTAMINATED = "the without_skill side loaded the skill under test: drop the pair"
 _STARTS_WITH = 40
 NO_FILES: Mapping[str, str] = MappingProxyType({})
@@ -61,7 +65,7 @@ class RunIdentity(Value):
     skill_name: str | None
     eval_id: str | None
     iteration: int
-    run_type: str  # with_skill or without_skill
+    run_type: str  # with_skill, without_skill or with_skill_and_server
 
 
 class CallView(Value):
@@ -187,6 +191,7 @@ def audit_run(run: OpenRun, *, checker: SpecChecker | None = None, full: bool = 
     traces = trace_answer(journal, calls, shown)
     loads = skill_loads(journal, calls, identity.skill_name)
     spec_scores = _spec_scores(run, checker)
+    grounding = grounding_of(traces)
     return Inspection(
         identity=identity,
         task_type=run.eval_.task_type if run.eval_ else _task_type(journal),
@@ -195,18 +200,18 @@ def audit_run(run: OpenRun, *, checker: SpecChecker | None = None, full: bool = 
         trigger=judge_trigger(
             loads,
             skill=identity.skill_name,
-            with_skill=identity.run_type == WITH_SKILL,
+            with_skill=identity.run_type in SKILL_SIDES,
             should_trigger=should_trigger,
         ),
         assertions=assertions,
-        scores=spec_scores.asked,
+        scores=(*spec_scores.asked, *_grounded_scores(run, grounding)),
         handed_out=spec_scores.handed_out,
         read_only=judge_read_only(journal, calls, shown),
         leaks=find_leaks(journal, shown, counted_by_pattern=_counts_digits(assertions)),
         leak_findings=tuple(leak_findings(journal, shown)) if full else (),
         scan_findings=tuple(scan_identifiers(journal.raw)) if full else (),
         traces=traces,
-        grounding=grounding_of(traces),
+        grounding=grounding,
         hidden_errors=tuple(hidden_errors(calls)),
         metrics=run_metrics(journal),
         ended_at=ended_at(journal),
@@ -228,9 +233,18 @@ def scored(inspection: Inspection, findings: Findings) -> Inspection:
     if text is None or not inspection.assertions:
         return inspection
     scores = score_patterns(inspection.assertions, text, findings)
-    if inspection.scores:  # of job specs
+    if inspection.scores:  # of job specs and grounding
         scores = tuple(sorted((*inspection.scores, *scores), key=itemgetter(0)))
     return inspection.model_copy(update={"scores": scores})
+
+
+def _grounded_scores(run: OpenRun, grounding: Grounding) -> tuple[tuple[int, PatternScore], ...]:
+    """Score the assertions that every figure was read."""
+    assertions = run.eval_.assertions if run.eval_ else None
+    if run.answer.graded_text is None:
+        return ()
+    wanted = (i for i, a in enumerate(assertions or ()) if a.evaluator == "grounded")
+    return tuple((i, score_grounding(grounding)) for i in wanted)
 
 
 class _SpecScores(NamedTuple):

@@ -28,6 +28,7 @@ class JournalWriter:
         self.execution = f"exe-ops1-{execution}" if investigation else execution
         self.entries: list[dict[str, str]] = []
         self._name, self._time, self._step = name, first, step
+        self._investigation = investigation
 
     def record(self, kind: str, content: object, *, subagent: str | None = None) -> Self:
         """Add a record of any type; content is text, or a value written as JSON."""
@@ -45,13 +46,18 @@ class JournalWriter:
         self._time += self._step
         return self
 
+    def at(self, time: datetime) -> Self:
+        """Set the time of the next record, unless it would go back."""
+        self._time = max(self._time, time)
+        return self
+
     def user(self, text: str) -> Self:
         """Add what the user writes."""
-        return self._message("user", [{"text": text, "type": "text"}])
+        return self.message("user", [{"text": text, "type": "text"}])
 
     def say(self, text: str) -> Self:
         """Add what the assistant writes."""
-        return self._message("assistant", [{"text": text, "type": "text"}])
+        return self.message("assistant", [{"text": text, "type": "text"}])
 
     def use(
         self, tool: str, given: Mapping[str, Any], *, call: str = "t1", text: str | None = None
@@ -59,13 +65,13 @@ class JournalWriter:
         """Add a call with its input, after a text where there is one."""
         blocks: list[Mapping[str, Any]] = [{"text": text, "type": "text"}] if text else []
         use = {"id": call, "tool_name": tool, "input": given, "type": "tool_use"}
-        return self._message("assistant", [*blocks, use])
+        return self.message("assistant", [*blocks, use])
 
     def result(self, text: str, *, call: str = "t1", status: str = "success") -> Self:
         """Add a call's result as chat records it: the Python repr of a block list."""
         content = repr([{"text": text}])
         block = {"id": call, "content": content, "status": status, "type": "tool_result"}
-        return self._message("user", [block])
+        return self.message("user", [block])
 
     def summary(
         self,
@@ -113,6 +119,8 @@ class JournalWriter:
     def _next_id(self) -> str:
         return str(uuid5(_NAMES, f"{self._name}/{len(self.entries)}"))
 
-    def _message(self, role: str, blocks: Sequence[Mapping[str, Any]]) -> Self:
-        body = {"id": self._next_id, "role": role, "content": blocks, "created_at": None}
+    def message(self, role: str, blocks: Sequence[Mapping[str, Any]]) -> Self:
+        """Add a message of any blocks."""
+        added = "user_reference" if self._investigation else "created_at"
+        body = {"id": self._next_id, "role": role, "content": blocks, added: None}
         return self.record("message", body)

@@ -29,6 +29,14 @@ def write_json(path: Path, value: object) -> None:
     path.write_bytes(text)
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that a reader, or a kill, never meets half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_bytes(text.encode("utf-8"))
+    beside.replace(path)
+
+
 def rounded(value: object) -> object:
     """Return JSON values with their numbers cut to six decimals."""
     if isinstance(value, float):

@@ -11,10 +11,10 @@ from enum import StrEnum
 from gpuvet.model.base import Value
 from gpuvet_evals.assertions.patterns import Matcher, Request
 from gpuvet_evals.compare import SIGNIFICANCE
-from gpuvet_evals.evals_json import Assertion, Eval, EvalSet
+from gpuvet_evals.evals_json import OFFLINE_EVALUATORS, Assertion, Eval, EvalSet
 from gpuvet_evals.stats import smallest_p
 
-KNOWN_EVALUATORS = frozenset({"llm", "regex", "contains", "job_spec"})
+KNOWN_EVALUATORS = OFFLINE_EVALUATORS | {"llm"}
 
 
 class LintLevel(StrEnum):

@@ -10,14 +10,14 @@ from typing import Any, cast
 from gpuvet.model.base import Value
 from gpuvet_evals.errors import UnreadableEvals, UnreadableTree
 from gpuvet_evals.evals_json import Eval, EvalSet, read_evals
-from gpuvet_evals.inspection import WITH_SKILL, WITHOUT_SKILL, RunIdentity
+from gpuvet_evals.inspection import ALL_SIDES, WITH_SKILL, RunIdentity
 from gpuvet_evals.journal import Journal, mappings
 
 JOURNAL_NAME = "journal_records.json"
 MAX_RUNS = 100_000
 MAX_FILE_BYTES = 8 * 1024 * 1024  # of one file of an eval
 _ITERATION = re.compile(r"iteration-(\d+)")
-_SIDES = frozenset({WITH_SKILL, WITHOUT_SKILL})
+_SIDES = frozenset(ALL_SIDES)
 _LEVELS_UP = 7  # from a journal of the tree to the folder above `evals`
 
 
@@ -175,5 +175,5 @@ def _suite_place(root: Path, row: Mapping[str, Any]) -> RunPlace:
         case=case,
         eval_id=str(row["eval_id"]) if "eval_id" in row else None,
         iteration=iteration if isinstance(iteration, int) else None,
-        run_type=cast("str", side) if side in {WITH_SKILL, WITHOUT_SKILL} else None,
+        run_type=cast("str", side) if side in _SIDES else None,
     )

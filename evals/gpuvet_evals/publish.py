@@ -13,6 +13,7 @@ from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.journal import mapping
 from gpuvet_evals.json_text import write_json
 from gpuvet_evals.skill_tests import (
+    as_published,
     best_practice_tests,
     best_practices_benchmark,
     best_practices_json,
@@ -37,7 +38,7 @@ def write_skill_tests(
     evals_folder: Path, skill_folder: Path, version: str, timestamp: str | None
 ) -> None:
     """Write structure and best-practice results of a skill beside its functional ones."""
-    skill = read_skill(skill_folder)
+    skill = as_published(read_skill(skill_folder), skill_folder)
     structure, practices = structure_tests(skill), best_practice_tests(skill)
     number = version.removeprefix("v")
     write_json(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from gpuvet.model.base import Value
+from gpuvet_evals.evals_json import OFFLINE_EVALUATORS
 from gpuvet_evals.inspection import WITH_SKILL
 from gpuvet_evals.loads import TriggerVerdict
 from gpuvet_evals.runs import Run
@@ -124,8 +125,7 @@ def trigger_quality(runs: Iterable[Run]) -> TriggerQuality:
 def _could_be_scored(run: Run) -> bool:
     """Whether an answer would have been scored: its eval has assertions, or nobody can tell."""
     return run.assertions is None or any(
-        a.evaluator in {"regex", "contains", "job_spec"} or a.passed is not None
-        for a in run.assertions
+        a.evaluator in OFFLINE_EVALUATORS or a.passed is not None for a in run.assertions
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from gpuvet.model.base import Value
 from gpuvet_evals.answer import AnswerStatus
 from gpuvet_evals.evals_json import strings
-from gpuvet_evals.inspection import WITH_SKILL
+from gpuvet_evals.inspection import SKILL_SIDES, WITH_SKILL
 from gpuvet_evals.journal import mapping, mappings
 from gpuvet_evals.loads import TriggerVerdict
 
@@ -136,7 +136,7 @@ def _trigger(ours: Mapping[str, Any], trigger: Mapping[str, Any], side: str) -> 
     verdict = mapping(ours.get("trigger")).get("verdict")
     if isinstance(verdict, str):
         return TriggerVerdict(verdict)
-    if side != WITH_SKILL:
+    if side not in SKILL_SIDES:
         return TriggerVerdict.NOT_APPLICABLE
     passed = trigger.get("result") == "passed"
     return TriggerVerdict.PASS if passed else TriggerVerdict.FAIL

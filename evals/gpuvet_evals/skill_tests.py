@@ -68,6 +68,21 @@ def read_skill(folder: Path) -> Skill:
     )
 
 
+def as_published(skill: Skill, folder: Path) -> Skill:
+    """Return the skill as it is exported, where its references lie beside its folder.
+
+    Then the folder is named after the skill and holds the references that SKILL.md links.
+    """
+    beside, name = folder.resolve().parent, skill.frontmatter.get("name")
+    if not isinstance(name, str) or not (beside / "references").is_dir():
+        return skill
+    if any(file.startswith("references/") for file in skill.files):
+        return skill
+    linked = sorted(link for link in _linked(skill) if (beside / link).is_file())
+    files = tuple(dict.fromkeys((*skill.files, *linked)))
+    return skill.model_copy(update={"folder": name, "files": files})
+
+
 def structure_tests(skill: Skill) -> tuple[SkillTest, ...]:
     """Return STRUCT-01 to 12."""
     return _outcomes(skill, _STRUCTURE)

@@ -18,14 +18,16 @@ from gpuvet_evals.answer import AnswerStatus
 from gpuvet_evals.assertions.job_spec import SpecChecker
 from gpuvet_evals.assertions.patterns import InProcess, Matcher
 from gpuvet_evals.errors import UnreadableJournal, UnreadableTree
-from gpuvet_evals.evals_json import EvalSet
+from gpuvet_evals.evals_json import OFFLINE_EVALUATORS, EvalSet
 from gpuvet_evals.grade import broken_results, run_results
 from gpuvet_evals.inspect_command import load_journal
 from gpuvet_evals.inspection import OpenRun, RunIdentity, audit_run, open_run, scored
-from gpuvet_evals.journal import mapping
+from gpuvet_evals.journal import mapping, mappings
 from gpuvet_evals.json_text import write_json
+from gpuvet_evals.judge.judge import Judge
+from gpuvet_evals.judge.runs import judge_runs
 from gpuvet_evals.locate import JOURNAL_NAME, RunPlace, files_of, identify, places_under
-from gpuvet_evals.runs import Run, read_run
+from gpuvet_evals.runs import UNJUDGED, Run, read_run
 
 RESULTS_NAME = "functional-tests-results.json"
 _VERSION = re.compile(r"v(\d+)")
@@ -40,6 +42,8 @@ class GradedSuite(Value):
     version_folder: Path
     statuses: tuple[tuple[str, int], ...]  # answer status and how many runs
     broken: tuple[tuple[str, str], ...]  # case and why
+    judged: tuple[tuple[str, int], ...] = ()  # outcome of what only a judge can decide
+    unjudged: tuple[tuple[str, str], ...] = ()  # case and what of it nobody decided
 
     @property
     def runs(self) -> int:
@@ -134,6 +138,7 @@ def grade_tree(
     *,
     matcher: Matcher | None = None,
     checker: SpecChecker | None = None,
+    judge: Judge | None = None,
     progress: Progress | None = None,
 ) -> GradedSuite:
     """Grade every journal of a version and write its results file.
@@ -143,28 +148,51 @@ def grade_tree(
         evals: The definitions that were run.
         matcher: Applies the patterns; by default in this process.
         checker: Checks job specs; without one no spec is looked at.
+        judge: Decides free text; without one it is unjudged.
         progress: Told now and then: done, total, broken.
     """
     places = places_under(folder)
     statuses: Counter[str] = Counter()
     broken: list[tuple[str, str]] = []
+    opinions: list[tuple[str, str, str]] = []
     for place, results in graded(
         places,
         evals,
         folder.name,
         matcher=matcher,
         checker=checker,
+        judge=judge,
         files=eval_files(folder, evals),
     ):
         if results["error"] is not None:
             broken.append((place.case, str(results["error"])))
+        opinions += ((place.case, what, outcome) for what, outcome in _opinions(results))
         write_json(place.folder / RESULTS_NAME, results)
         statuses[results["gpuvet"]["answer"]["status"]] += 1
         if progress is not None:
             progress(statuses.total(), len(places), len(broken))
     return GradedSuite(
-        version_folder=folder, statuses=tuple(sorted(statuses.items())), broken=tuple(broken)
+        version_folder=folder,
+        statuses=tuple(sorted(statuses.items())),
+        broken=tuple(broken),
+        judged=tuple(sorted(Counter(outcome for _, _, outcome in opinions).items())),
+        unjudged=tuple((case, what) for case, what, outcome in opinions if outcome == UNJUDGED),
     )
+
+
+def _opinions(results: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what only a judge can decide of a final run, with how that ended."""
+    answer = mapping(mapping(results.get("gpuvet")).get("answer"))
+    if answer.get("status") != AnswerStatus.FINAL.value:
+        return
+    tests = mapping(results.get("tests"))
+    if expected := mapping(tests.get("expected_output")):
+        yield "expected output", str(expected["result"])
+    rows = mappings(mapping(tests.get("assertions")).get("assertion_results"))
+    for index, row in enumerate(rows):
+        if row.get("evaluator") not in OFFLINE_EVALUATORS:
+            said = "passed" if row.get("passed") else "failed"
+            yield f"assertion {index}", str(row.get("error") or said)
 
 
 def graded(
@@ -174,6 +202,7 @@ def graded(
     *,
     matcher: Matcher | None = None,
     checker: SpecChecker | None = None,
+    judge: Judge | None = None,
     files: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Iterator[tuple[RunPlace, dict[str, Any]]]:
     """Yield the results of each place; nothing is written.
@@ -186,6 +215,7 @@ def graded(
         version: Its name.
         matcher: Applies the patterns; by default in this process.
         checker: Checks job specs; without one no spec is looked at.
+        judge: Decides free text; without one it is unjudged.
         files: The files of each eval, by its id and their name.
     """
     applies = matcher or InProcess()
@@ -195,10 +225,12 @@ def graded(
         runs = [run for run in opened if isinstance(run, OpenRun)]
         pending = applies.ask([run.request for run in runs])
         audited = [audit_run(run, checker=checker, full=False) for run in runs]
-        inspections = iter([scored(i, f) for i, f in zip(audited, pending(), strict=True)])
+        inspected = [scored(i, f) for i, f in zip(audited, pending(), strict=True)]
+        results = iter(zip(inspected, judge_runs(runs, inspected, judge), strict=True))
         for place, run in zip(batch, opened, strict=True):
             if isinstance(run, OpenRun):
-                yield place, run_results(next(inspections), version)
+                inspection, judged = next(results)
+                yield place, run_results(inspection, version, judged)
             else:
                 yield place, broken_results(identify_in(place, evals), version, run)
 

@@ -2,12 +2,22 @@
 
 import logging
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mcp.server import MCPServer
 
 from gpuvet import __version__
-from gpuvet.tools import Source, all_tools
-from gpuvet.tools.account import Accessible
+from gpuvet.tools import Choice, all_tools
+from gpuvet.tools.completions import add_completions
+from gpuvet.tools.prompts import all_prompts
+from gpuvet.tools.resources import add_resources
+
+if TYPE_CHECKING:
+    from gpuvet.tools.request import Evidence
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 # The first two sentences do the routing in hosts that load nothing else at start.
 INSTRUCTIONS = (
@@ -18,25 +28,41 @@ INSTRUCTIONS = (
     "incident_report first when something failed, hung, slowed or was lost; preflight_report "
     "before a run starts; audit_report whether there were errors in a period; node_verdicts for "
     "the grounds of nodes, log_coverage for single streams, timeline for the order of events, "
-    "explain_xid for a code or a line, check_job_spec for a HyperPodPyTorchJob."
+    "explain_xid for a code or a line, check_job_spec for a HyperPodPyTorchJob. Single sources: "
+    "list_clusters, list_nodes, cluster_events, find_log_sources, read_log_lines, read_metrics, "
+    "storage_status, network_status, capacity_status, account_changes."
 )
 
 
-def build_server(source: Source, account: Accessible | None = None) -> MCPServer:
+def build_server(
+    evidence: "Evidence",
+    *,
+    is_account: bool = False,
+    choice: Choice = "all",
+    without: Mapping[str, str] = _NONE,
+) -> MCPServer:
     """Return the server; nothing is read and nothing is connected to before the first call.
 
     Args:
-        source: A case, or a live account.
-        account: The account, where it is a live one: adds the tools about it.
+        evidence: A case, or live accounts.
+        is_account: Whether it is a live account: adds the tools about it.
+        choice: `core` leaves out the tools that show single sources.
+        without: Arguments of tools that this server does not take, each with the reason.
     """
     configure_logging()
-    return MCPServer(
+    server = MCPServer(
         name="gpuvet",
         title="gpuvet",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=all_tools(source, account),
+        tools=all_tools(evidence, is_account=is_account, choice=choice, without=without),
+        subscriptions=False,  # the lists never change while a server runs
     )
+    for prompt in all_prompts():
+        server.add_prompt(prompt)
+    add_resources(server)
+    add_completions(server, evidence)
+    return server
 
 
 def configure_logging() -> None:

@@ -44,6 +44,7 @@ COMMANDS = (
     Command("serve", "gpuvet.commands.serve", "run the MCP server"),
     Command("demo", "gpuvet.commands.demo", "judge the case that comes with the package"),
     Command("docs", "gpuvet.commands.docs", "write the generated part of references/"),
+    Command("skill", "gpuvet.commands.skill", "export the skill for an assistant, or check it"),
 )
 
 

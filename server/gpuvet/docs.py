@@ -1,4 +1,4 @@
-"""The generated part of references/: which pages there are, written or compared."""
+"""Generated pages, in references/ and in the package: which there are, written or compared."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from gpuvet.aws.iam_policy import policy_text
+from gpuvet.aws.kubernetes_reads import cluster_role_text
 from gpuvet.case.schemas import SCHEMAS, schema_text
 from gpuvet.checks.answer_pages import answer_checks_page
 from gpuvet.checks.preflight_pages import preflight_checks_page
@@ -20,6 +21,7 @@ from gpuvet.model.answer import AnswerCheck
 from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
+from gpuvet.tools.definitions import definitions_text
 
 FOLDER = "references"
 
@@ -27,8 +29,9 @@ FOLDER = "references"
 class PageMaker(NamedTuple):
     """One generated file."""
 
-    path: str  # under references/
+    path: str  # under its folder
     make: Callable[[], str]
+    folder: str = FOLDER
 
 
 def schema(value: type[BaseModel]) -> Callable[[], str]:
@@ -56,31 +59,35 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("schemas/preflight.json", schema(PreflightReport)),
     PageMaker("schemas/access.json", schema(AccessReport)),
     PageMaker("iam-policy.json", policy_text),
+    PageMaker("kubernetes-role.yaml", cluster_role_text),
     PageMaker("schemas/audit.json", schema(AuditReport)),
+    PageMaker("tools/definitions.json", definitions_text, "server/gpuvet"),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )
 
 
 def pages(makers: tuple[PageMaker, ...] = PAGE_MAKERS) -> Mapping[str, str]:
-    """Return the text of every generated page by its path under references/."""
+    """Return the text of every generated page by its path ."""
     return MappingProxyType({maker.path: maker.make() for maker in makers})
 
 
 def build(root: Path, makers: tuple[PageMaker, ...] = PAGE_MAKERS) -> tuple[str, ...]:
-    """Write the pages that are not current under `root`/references; return their paths."""
-    stale = check(root, makers)
-    for path in stale:
-        target = root / FOLDER / path
+    """Write the pages that are not current under `root`; return their paths."""
+    stale = _stale(root, makers)
+    for maker in stale:
+        target = root / maker.folder / maker.path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(pages(makers)[path], encoding="utf-8", newline="\n")
-    return stale
+        target.write_text(maker.make(), encoding="utf-8", newline="\n")
+    return tuple(maker.path for maker in stale)
 
 
 def check(root: Path, makers: tuple[PageMaker, ...] = PAGE_MAKERS) -> tuple[str, ...]:
     """Return the paths of pages that are missing or not current."""
-    return tuple(
-        path for path, text in pages(makers).items() if _text_of(root / FOLDER / path) != text
-    )
+    return tuple(maker.path for maker in _stale(root, makers))
+
+
+def _stale(root: Path, makers: tuple[PageMaker, ...]) -> tuple[PageMaker, ...]:
+    return tuple(m for m in makers if _text_of(root / m.folder / m.path) != m.make())
 
 
 def _text_of(path: Path) -> str | None:

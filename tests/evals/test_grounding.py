@@ -40,6 +40,12 @@ def unsupported(answer: str, result: str = "", *, prompt: str = "q") -> tuple[st
         pytest.param("2026-11-11 03:42:17 UTC, Nov 12, 09:30Z", "", (), id="times are left out"),
         pytest.param("83C, 83 %, 83x", "", ("83",), id="a unit is no part of it; once is enough"),
         pytest.param("ml.p5.48xlarge in us-east-2", "", (), id="names are no numbers"),
+        pytest.param("driver 570.133.20", "version 570.133.20.", (), id="a version is one figure"),
+        pytest.param(
+            "driver 570.133.20", "570.133 and 133.20", ("570.133.20",), id="of all its parts"
+        ),
+        pytest.param("10. Restart.\n  11) Wait.", "", (), id="numbers of a list are none"),
+        pytest.param("It took\n10. 12 more.", "", ("12",), id="what follows them is"),
         pytest.param("on PCI 0000:b3:00 of 10.2.0.11", "", (), id="nor are addresses"),
     ],
 )

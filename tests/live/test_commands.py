@@ -83,7 +83,7 @@ def test_a_live_server_starts_without_boto3_network_or_credentials() -> None:
         "from gpuvet.aws.login import admitted\n"
         "from gpuvet.tools.live_source import LiveSource\n"
         "source = LiveSource(LiveAccounts(admitted()))\n"
-        "build_server(source, source)\n"
+        "build_server(source, is_account=True)\n"
         "print([m for m in ('boto3', 'botocore') if m in sys.modules])\n"
     )
     env = {"PYTHONPATH": str(ROOT / "server")}
@@ -95,7 +95,7 @@ def test_a_live_server_starts_without_boto3_network_or_credentials() -> None:
 
 def live_server() -> Any:  # noqa: ANN401 (an MCP server)
     source = LiveSource(LiveAccounts(admitted(["one"], [REGION])))
-    return build_server(source, source)
+    return build_server(source, is_account=True)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Each id and number of an answer traced to where the run read it. Pure.
 
-Left out: numbers of one digit, dates and clock times. A figure is supported when the same value
-occurs in a tool result or in the prompt: 1,874 and 1874.0 are the same, 96.4 and 96.39 are not.
+Left out: numbers of one digit, dates, clock times, numbers of list items. A figure is supported
+when the same value occurs in a tool result or in the prompt: 1,874 and 1874.0 are the same, 96.4
+and 96.39 are not.
 """
 
 from collections.abc import Callable, Iterator, Sequence

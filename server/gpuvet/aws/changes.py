@@ -55,6 +55,10 @@ EVENT_NAMES = MappingProxyType(
         "DeleteLogStream": ChangeKind.LOGS,
     }
 )
+# Understood, and looked up only where the lives of instances are asked about: it is called often.
+LAUNCH_NAMES = MappingProxyType({"RunInstances": ChangeKind.LAUNCH})
+_CLUSTER_TAGS = frozenset({"parallelcluster:cluster-name", "eks:cluster-name"})
+_KUBERNETES_TAG = "kubernetes.io/cluster/"
 # EKS records its calls under names of its own, with the operation inside.
 _CLUSTER_MEMBERS = ("clusterName", "clusterArn", "name", "stackName")
 _RESOURCE_MEMBERS = (
@@ -101,7 +105,7 @@ def read_change(row: Row, evidence: str | None = None) -> Change | None:
     record = _record(row)
     name = text_at(row, "EventName") or text_at(record, "eventName") or ""
     at = as_datetime(row.get("EventTime")) or as_datetime(record.get("eventTime"))
-    kind = EVENT_NAMES.get(name)
+    kind = EVENT_NAMES.get(name) or LAUNCH_NAMES.get(name)
     if kind is None or at is None:
         return None
     asked = object_at(record, "requestParameters")
@@ -116,8 +120,8 @@ def read_change(row: Row, evidence: str | None = None) -> Change | None:
         by_arn=_word(text_at(identity, "arn")),
         invoked_by=_word(text_at(identity, "invokedBy")),
         error=_word(text_at(record, "errorCode")),
-        cluster=_cluster_of(asked),
-        nodes=tuple(dict.fromkeys(_nodes(asked))),
+        cluster=_cluster_of(asked) or _cluster_tag(answered),
+        nodes=tuple(dict.fromkeys(_nodes(answered if kind is ChangeKind.LAUNCH else asked))),
         logical=_words(asked.get("nodeLogicalIds")),
         groups=tuple(dict.fromkeys(_groups(asked))),
         resource=next((_word(r) for key in _RESOURCE_MEMBERS if (r := text_at(asked, key))), None),
@@ -157,6 +161,18 @@ def _words(value: object) -> tuple[str, ...]:
 
 def _cluster_of(asked: Mapping[str, Any]) -> str | None:
     return next((_word(c) for key in _CLUSTER_MEMBERS if (c := text_at(asked, key))), None)
+
+
+def _cluster_tag(answered: Mapping[str, Any]) -> str | None:
+    """Return the cluster that the tags of launched instances name."""
+    for item in objects_at(object_at(answered, "instancesSet"), "items"):
+        for tag in objects_at(object_at(item, "tagSet"), "items"):
+            key, value = text_at(tag, "key") or "", text_at(tag, "value")
+            if key in _CLUSTER_TAGS and value:
+                return clean(value)
+            if key.startswith(_KUBERNETES_TAG):
+                return clean(key.removeprefix(_KUBERNETES_TAG))
+    return None
 
 
 def _nodes(asked: Mapping[str, Any]) -> Iterator[str]:

@@ -37,6 +37,20 @@ def _nodegroup(row: Row, name: str) -> NodeGroup:
     )
 
 
+def read_secret_keys(door: AwsDoor, cluster: str) -> Envelope[tuple[str, ...]]:
+    """Return the KMS keys that an EKS cluster encrypts its secrets with; most have none."""
+    answer = door.read("eks:DescribeCluster", {"name": cluster})
+    if answer.value is None:
+        return with_value(answer, None)
+    configs = (
+        one
+        for page in answer.value
+        for one in objects_at(object_at(page, "cluster"), "encryptionConfig")
+    )
+    keys = (text_at(object_at(one, "provider"), "keyArn") for one in configs)
+    return with_value(answer, tuple(key for key in keys if key))
+
+
 def read_addons(door: AwsDoor, cluster: str) -> Envelope[tuple[Addon, ...]]:
     """Return the add-ons of an EKS cluster."""
     listed = door.read("eks:ListAddons", {"clusterName": cluster})

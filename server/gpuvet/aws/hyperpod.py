@@ -53,6 +53,8 @@ def _group(row: Row) -> GroupState:
     patch = object_at(row, "AutoPatchConfig")
     schedule = object_at(patch, "CurrentPatchSchedule") or object_at(patch, "DesiredPatchSchedule")
     own = object_at(row, "OverrideVpcConfig")
+    stores = objects_at(row, "InstanceStorageConfigs")
+    volumes = [object_at(one, "EbsVolumeConfig") for one in stores]
     return GroupState(
         name=text_at(row, "InstanceGroupName") or "",
         instance_type=text_at(row, "InstanceType") or next(iter(types), None),
@@ -75,6 +77,8 @@ def _group(row: Row) -> GroupState:
         update_schedule=text_at(object_at(row, "ScheduledUpdateConfig"), "ScheduleExpression"),
         is_spot=is_object(object_at(row, "CapacityRequirements").get("Spot")),
         role=text_at(row, "ExecutionRole"),
+        volume_gb=tuple(size for one in volumes if (size := whole_at(one, "VolumeSizeInGB"))),
+        volume_keys=tuple(key for one in volumes if (key := text_at(one, "VolumeKmsKeyId"))),
     )
 
 

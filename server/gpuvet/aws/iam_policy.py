@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from gpuvet.aws.reads import READS, Read
+from gpuvet.aws.reads import OTHER_READS, READS, Read
 
 # IAM: characters of a managed policy, and of an inline session policy as plain text.
 MOST_POLICY_CHARACTERS = 6_144
@@ -47,15 +47,15 @@ _SIDS = {
     "eks": "Eks",
     "service-quotas": "Quotas",
     "amp": "Prometheus",
+    "prometheus": "PrometheusQueries",
 }
 
 
 def reads_of(mode: PolicyMode | None = None) -> tuple[Read, ...]:
     """Return the reads of the minimal policy, of one mode or of all."""
     left_out = _LEFT_OUT[mode] if mode else frozenset[str]()
-    return tuple(
-        read for read in READS.values() if read.is_minimal and read.operation not in left_out
-    )
+    every = (*READS.values(), *OTHER_READS.values())
+    return tuple(read for read in every if read.is_minimal and read.operation not in left_out)
 
 
 def minimal_policy(reads: Iterable[Read]) -> Mapping[str, Any]:
@@ -71,7 +71,7 @@ def minimal_policy(reads: Iterable[Read]) -> Mapping[str, Any]:
             {
                 "Sid": f"GpuvetReads{_SIDS.get(service, service.title().replace('-', ''))}",
                 "Effect": "Allow",
-                "Action": sorted(read.iam_action for read in members),
+                "Action": sorted({read.iam_action for read in members}),
                 "Resource": "*",
             }
             for service, members in by_service
@@ -86,9 +86,10 @@ def policy_text(mode: PolicyMode | None = None) -> str:
 
 def session_policy() -> str:
     """Return the policy an assumed role is cut down to: the whole list of reads, nothing more."""
+    every = (*READS.values(), *OTHER_READS.values())
     statement = {
         "Effect": "Allow",
-        "Action": sorted(read.iam_action for read in READS.values()),
+        "Action": sorted({read.iam_action for read in every if read.iam_action}),
         "Resource": "*",
     }
     document = {"Version": "2012-10-17", "Statement": [statement]}

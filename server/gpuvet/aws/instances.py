@@ -145,6 +145,7 @@ def _health_event(row: Row, evidence: str) -> HealthEvent | None:
     return HealthEvent(
         arn=arn,
         code=code,
+        category=text_at(row, "eventTypeCategory"),
         service=text_at(row, "service"),
         status=text_at(row, "statusCode"),
         start=as_datetime(row.get("startTime")),

@@ -46,8 +46,11 @@ class Ledger:
         with self._lock:
             self._noted.append(answer)
 
+    def answers(self) -> tuple[Envelope[tuple[Page, ...]], ...]:
+        """Return every reading so far, in the order asked."""
+        with self._lock:
+            return (*self._answers.values(), *self._noted)
+
     def incomplete(self) -> tuple[Envelope[tuple[Page, ...]], ...]:
         """Return every reading so far that is neither OK nor OK_EMPTY, in the order asked."""
-        with self._lock:
-            known = [*self._answers.values(), *self._noted]
-        return tuple(answer for answer in known if not answer.status.is_complete)
+        return tuple(answer for answer in self.answers() if not answer.status.is_complete)

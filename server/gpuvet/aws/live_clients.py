@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import boto3
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import ProfileNotFound
+from botocore.exceptions import EndpointConnectionError, ProfileNotFound
 
 from gpuvet import __version__
+from gpuvet.aws.live_http import Https, Transport, Wire
 from gpuvet.aws.live_roles import assume
 from gpuvet.aws.live_wire import guard
 from gpuvet.aws.login import Login
@@ -34,13 +35,15 @@ class ClientKey(NamedTuple):
 class Clients:
     """Clients by whole identity; one of these serves every question of a process."""
 
-    def __init__(self, *, endpoint: str | None = None) -> None:
+    def __init__(self, *, endpoint: str | None = None, transport: Transport | None = None) -> None:
         """Make nothing yet.
 
         Args:
             endpoint: Where every request goes instead of AWS, e.g. a local fake.
+            transport: What sends the requests of Prometheus and Kubernetes; None: HTTPS.
         """
         self._endpoint = endpoint
+        self._transport = transport
         self._sessions: dict[tuple[Login, str | None], boto3.Session] = {}
         self._clients: dict[ClientKey, Any] = {}
         # Clients are safe to share between threads; making one from a session is not.
@@ -105,6 +108,20 @@ class Clients:
                     config=self._config(),
                 )
             return self._clients[key]
+
+    def wire(self, login: Login) -> Wire:
+        """Return what the Prometheus and Kubernetes doors send through.
+
+        Raises:
+            EndpointConnectionError: Everything goes to a local fake, which has no such doors.
+        """
+        if self._transport is not None:
+            return Wire(self._transport)
+        if self._endpoint is not None:
+            raise EndpointConnectionError(endpoint_url=self._endpoint)
+        # boto3 keeps the botocore session to itself; it knows the CA bundle in force.
+        core = self.session(login)._session  # noqa: SLF001
+        return Wire(Https(core.get_config_variable("ca_bundle") or True))
 
     @property
     def made(self) -> tuple[ClientKey, ...]:

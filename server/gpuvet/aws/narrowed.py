@@ -14,6 +14,8 @@ from gpuvet.aws.recorded import canonical
 from gpuvet.model.cluster import Orchestrator
 from gpuvet.model.evidence import Envelope, Reason, Status
 
+# How the note of a call begins that does not apply to these nodes.
+NOT_ASKED = "not asked:"
 _OF_A_HYPERPOD_CLUSTER = frozenset(
     {
         "sagemaker:DescribeCluster",
@@ -59,7 +61,7 @@ class NarrowedAws:
             params=canonical(params),
             status=Status.NOT_SUPPORTED,
             reason=Reason.NOT_SUPPORTED,
-            notes=("not asked: these nodes are no HyperPod cluster",),
+            notes=(f"{NOT_ASKED} these nodes are no HyperPod cluster",),
         )
 
 

@@ -18,6 +18,7 @@ from gpuvet.model.network import (
     InstanceNetwork,
     Interface,
     Permission,
+    PrefixList,
     Route,
     RouteTable,
     RuleChange,
@@ -65,6 +66,35 @@ def read_security_groups(
     rows = (row for page in answer.value or () for row in objects_at(page, "SecurityGroups"))
     found = (one for row in rows if (one := _group(row)) and one.group_id in set(groups))
     return _as(answer, tuple(found))
+
+
+def read_prefix_lists(door: AwsDoor, lists: Sequence[str]) -> Envelope[tuple[PrefixList, ...]]:
+    """Return the ranges of these prefix lists, asked one by one.
+
+    The first that was not read whole stands for all; only whole ones have a value.
+    """
+    if not lists:
+        raise ValueError("no prefix list was named")
+    answers = {
+        name: door.read("ec2:GetManagedPrefixListEntries", {"PrefixListId": name}) for name in lists
+    }
+    found = tuple(
+        PrefixList(
+            list_id=name,
+            cidrs=tuple(
+                cidr
+                for page in answer.value or ()
+                for row in objects_at(page, "Entries")
+                if (cidr := text_at(row, "Cidr"))
+            ),
+        )
+        for name, answer in answers.items()
+        if answer.status.is_complete
+    )
+    missed = next((one for one in answers.values() if not one.status.is_complete), None)
+    if missed is not None:
+        return _as(missed, found).model_copy(update={"value": found or None})
+    return _as(next(iter(answers.values())), found)
 
 
 def read_interfaces(door: AwsDoor, subnets: Sequence[str]) -> Envelope[tuple[Interface, ...]]:

@@ -1,12 +1,16 @@
-"""The read operations that may pass the AWS door, each with its IAM action.
+"""The read operations that may pass the doors, each with its IAM action.
 
 This list is the whole meaning of "read-only": what is not on it is refused before a client
-exists. Names are boto3's: client name, a colon, the operation of the service model.
+exists. Names are boto3's: client name, a colon, the operation of the service model. The reads of
+Managed Prometheus and Kubernetes have lists of their own (`prometheus_reads.py`,
+`kubernetes_reads.py`) and pass the same door under `prometheus:` and `kubernetes:`.
 """
 
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpuvet.aws.kubernetes_reads import KUBERNETES_READS
+from gpuvet.aws.prometheus_reads import PROMETHEUS_READS
 from gpuvet.errors import NotReadOnly
 
 
@@ -150,6 +154,25 @@ def _reads() -> dict[str, Read]:
 
 READS = MappingProxyType(_reads())
 
+PROMETHEUS, KUBERNETES = "prometheus", "kubernetes"
+
+
+def _other_doors() -> dict[str, Read]:
+    rows = [
+        Read(f"{PROMETHEUS}:{name}", one.iam_action, rows=(one.rows,))
+        for name, one in PROMETHEUS_READS.items()
+    ]
+    # The token is a signed GetCallerIdentity; what it may read, the cluster's own roles say.
+    rows += [
+        Read(f"{KUBERNETES}:{name}", "", is_minimal=False, rows=("items",))
+        for name in KUBERNETES_READS
+    ]
+    return {row.operation: row for row in rows}
+
+
+# What passes the same door and is no operation of an AWS API.
+OTHER_READS = MappingProxyType(_other_doors())
+
 
 def read_of(operation: str) -> Read:
     """Return the row of one operation.
@@ -157,14 +180,14 @@ def read_of(operation: str) -> Read:
     Raises:
         NotReadOnly: The operation is not on the list.
     """
-    try:
-        return READS[operation]
-    except KeyError:
+    row = READS.get(operation) or OTHER_READS.get(operation)
+    if row is None:
         msg = (
-            f"wanted {operation!r}, which is not one of the {len(READS)} read operations; "
-            "gpuvet changes nothing and calls nothing else"
+            f"wanted {operation!r}, which is not one of the {len(READS) + len(OTHER_READS)} read "
+            "operations; gpuvet changes nothing and calls nothing else"
         )
-        raise NotReadOnly(msg) from None
+        raise NotReadOnly(msg)
+    return row
 
 
 def services_of(name: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from gpuvet.aws.door import Page
-from gpuvet.aws.reads import Read, read_of
+from gpuvet.aws.reads import KUBERNETES, PROMETHEUS, Read, read_of
 from gpuvet.aws.recorded_calls import Answer, CallError, RecordedCall
 from gpuvet.aws.statuses import meaning_of
 from gpuvet.aws.store_answers import Refused, StoreAnswers, Unanswered
@@ -59,6 +59,12 @@ class RecordedAws:
     def operations(self) -> tuple[str, ...]:
         """Operations that have at least one recorded call."""
         return tuple(sorted(self._calls))
+
+    @property
+    def other_doors(self) -> frozenset[str]:
+        """Doors beside that of AWS of which something was recorded: prometheus, kubernetes."""
+        services = {operation.partition(":")[0] for operation in self._calls}
+        return frozenset(services & {PROMETHEUS, KUBERNETES})
 
     def read(
         self, operation: str, params: Mapping[str, Any], *, region: str | None = None

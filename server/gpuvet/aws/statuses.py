@@ -105,9 +105,24 @@ MEANINGS = {
     "NoRegionError": Meaning(Status.UNVERIFIED, Reason.UNREACHABLE),
 }
 
+# Of the doors that are no AWS API (`live_http.py`): our own names for what came of a request.
+MEANINGS |= {
+    # Prometheus' "execution" and Kubernetes' own words are left to the HTTP status.
+    "AnswerTooLarge": Meaning(Status.UNVERIFIED, Reason.ROW_CAP),
+    "TooManySamples": Meaning(Status.UNVERIFIED, Reason.ROW_CAP),
+    "Redirected": Meaning(Status.UNVERIFIED, Reason.REFUSED),
+    "ForeignHost": Meaning(Status.UNVERIFIED, Reason.REFUSED),
+    "NoSuchKind": Meaning(Status.NOT_SUPPORTED, Reason.NOT_SUPPORTED),
+    # A private endpoint asked from outside: the next try would wait as long.
+    "ConnectTimeout": Meaning(Status.UNVERIFIED, Reason.TIMED_OUT),
+}
+
 # No connection came about; a read time-out or a 5xx is one request's own.
 NO_CONNECTION = frozenset(
-    {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
+    {
+        *("EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"),
+        "ConnectTimeout",
+    }
 )
 
 # ListClusterEvents and DescribeClusterEvent answer so on clusters without that mode.

@@ -21,7 +21,9 @@ def read_retention(door: AwsDoor, groups: Sequence[str]) -> Envelope[tuple[Group
             {"logGroupNamePrefix": name},
             "logGroups",
             lambda row, _: GroupRetention(
-                name=text_at(row, "logGroupName") or "", days=whole_at(row, "retentionInDays")
+                name=text_at(row, "logGroupName") or "",
+                days=whole_at(row, "retentionInDays"),
+                key=text_at(row, "kmsKeyId"),
             ),
         )
         found += [one for one in answer.value or () if one.name == name]
@@ -48,11 +50,13 @@ def read_workspaces(door: AwsDoor) -> Envelope[tuple[Workspace, ...]]:
     )
 
 
-def read_key(door: AwsDoor, key: str) -> Envelope[KeyState]:
+def read_key(door: AwsDoor, key: str, used_by: str = "") -> Envelope[KeyState]:
     """Return the state of a KMS key; not in the minimal policy, so a denial is expected."""
     answer = door.read("kms:DescribeKey", {"KeyId": key})
     row = next((object_at(page, "KeyMetadata") for page in answer.value or ()), None)
-    found = None if row is None else KeyState(key=key, state=text_at(row, "KeyState"))
+    found = (
+        None if row is None else KeyState(key=key, used_by=used_by, state=text_at(row, "KeyState"))
+    )
     return with_value(answer, found)
 
 

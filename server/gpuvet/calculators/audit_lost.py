@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gpuvet.calculators.gpu_activity import GpuHours, idle_hours
+from gpuvet.calculators.gpu_activity import GpuHours, idle_hours, measure_of
 from gpuvet.calculators.replacements import Replacement
 from gpuvet.model.audit import LostCause, LostHours, LostRow, UsedRow
 from gpuvet.model.cluster import NodeEvidence
@@ -119,7 +119,7 @@ def _idle(used: Iterable[UsedRow], found: LostEvidence) -> Iterator[LostRow]:
                 cause=LostCause.IDLE,
                 gpu_hours=row.idle,
                 formula=f"{row.idle / gpus:.2f} h x {gpus} GPUs = {row.idle:.2f}",
-                basis=f"GPU power, Maximum, {row.basis}",
+                basis=f"{measure_of(found.power[row.node])}, Maximum, {row.basis}",
                 evidence=refs[:4],
             )
 
@@ -197,7 +197,9 @@ def _unknown(
     have = {row.node for row in used}
     without = [n.node for n in nodes if n.node not in have]
     if without:
-        yield (f"idle hours of {len(without)} of {len(nodes)} nodes: no GPU power of them was read")
+        yield (
+            f"idle hours of {len(without)} of {len(nodes)} nodes: no GPU activity of them was read"
+        )
     unreserved = [row.node for row in used if not row.reserved]
     if unreserved:
         yield f"whether {len(unreserved)} nodes ran in reserved capacity: no reservation was read"

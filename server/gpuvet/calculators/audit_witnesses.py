@@ -26,6 +26,7 @@ class WitnessEvidence:
         nccl: NCCL lines by node; an empty key: of a job whose node is not told.
         efa: EFA series and readings by node.
         gpu: GPU activity series by node.
+        gpu_measure: What these measure.
         unread: Why a kind of reading failed, where it did.
         many_nodes: The job spans several nodes, so that NCCL and EFA matter.
     """
@@ -36,6 +37,7 @@ class WitnessEvidence:
     nccl: Mapping[str, int] = field(default_factory=dict[str, int])
     efa: Mapping[str, int] = field(default_factory=dict[str, int])
     gpu: Mapping[str, int] = field(default_factory=dict[str, int])
+    gpu_measure: str = "GPU power"
     unread: Mapping[Witness, Reason] = field(default_factory=dict[Witness, Reason])
     many_nodes: bool = True
 
@@ -62,7 +64,7 @@ def witnesses_of(
         _nccl(node.node, found),
         _fabric_manager(node, kind),
         _efa(node.node, kind, found),
-        _gpu(node.node, gpus, found),
+        _gpu(node.node, gpus, found, is_hyperpod=is_hyperpod),
     )
 
 
@@ -176,9 +178,21 @@ def _efa(node: str, kind: InstanceType | None, found: WitnessEvidence) -> Witnes
     return _unread(Witness.EFA, found, "no EFA counter is published for this node")
 
 
-def _gpu(node: str, gpus: int | None, found: WitnessEvidence) -> WitnessRow:
+_IN_PROMETHEUS = (
+    "no GPU activity of this node in CloudWatch, where HyperPod publishes none; Managed "
+    "Prometheus may have it"
+)
+
+
+def _gpu(node: str, gpus: int | None, found: WitnessEvidence, *, is_hyperpod: bool) -> WitnessRow:
     own = found.gpu.get(node, 0)
     if own:
         of = f" of {gpus}" if gpus else ""
-        return _row(Witness.GPU_ACTIVITY, Sight.OBSERVABLE, f"power of {own}{of} GPUs", own)
-    return _unread(Witness.GPU_ACTIVITY, found, "no GPU activity is published for this node")
+        return _row(
+            Witness.GPU_ACTIVITY,
+            Sight.OBSERVABLE,
+            f"{found.gpu_measure.removeprefix('GPU ')} of {own}{of} GPUs",
+            own,
+        )
+    nothing = _IN_PROMETHEUS if is_hyperpod else "no GPU activity is published for this node"
+    return _unread(Witness.GPU_ACTIVITY, found, nothing)

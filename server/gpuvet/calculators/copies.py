@@ -14,7 +14,12 @@ _US = 1_000_000
 COPY_US = 2 * _US
 AGENT_COPY_US = 120 * _US
 
-AGENTS = frozenset({Source.HMA, Source.DCGM, Source.EKS_CONDITION, Source.DEVICE_PLUGIN})
+AGENTS = frozenset(
+    {
+        *(Source.HMA, Source.DCGM, Source.DCGM_GAUGE, Source.EKS_CONDITION),
+        Source.DEVICE_PLUGIN,
+    }
+)
 
 Placed = tuple[int, int, XidEvent]  # boot, position, event
 Key = tuple[int, str | None, int]  # code, PCI id, boot

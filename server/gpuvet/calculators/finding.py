@@ -130,7 +130,7 @@ def ground_of(
     )
 
 
-_PLAIN = frozenset({Source.KERNEL, Source.HMA, Source.DCGM})
+_PLAIN = frozenset({Source.KERNEL, Source.HMA, Source.DCGM, Source.DCGM_GAUGE})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gpuvet.calculators.fsx_load import Bound, deployment_words, family_words, f
 from gpuvet.calculators.fsx_maintenance import maintenance_words
 from gpuvet.calculators.fsx_metadata import rise, spike_words, timing_words
 from gpuvet.calculators.fsx_space import space_words
-from gpuvet.calculators.gpu_activity import NO_HOURS, idle_hours, power_fall
+from gpuvet.calculators.gpu_activity import NO_HOURS, idle_hours, measure_of, power_fall
 from gpuvet.calculators.storage_inputs import Seen, StorageInputs
 from gpuvet.calculators.storage_words import clock, number, percent, rate
 from gpuvet.model.evidence import Window
@@ -104,7 +104,7 @@ def question_facts(inputs: StorageInputs) -> Iterator[str]:
     if fall is not None:
         back = f", back at {clock(fall.until, inputs.reach)}" if fall.until else ""
         yield (
-            f"GPU power of {fall.gpus} GPUs on {fall.nodes} nodes fell at "
+            f"{fall.measure} of {fall.gpus} GPUs on {fall.nodes} nodes fell at "
             f"{clock(fall.at, inputs.reach)} from {percent(fall.before_percent)} to "
             f"{percent(fall.after_percent)} (medians){back}"
         )
@@ -119,7 +119,10 @@ def _idle(inputs: StorageInputs) -> Iterator[str]:
         total += idle_hours(own, expected, span)
     if total.idle + total.busy == 0:
         return
-    none = "none below 5 % power" if total.idle == 0 else "every GPU of a node below 5 % power"
+    power = measure_of(inputs.gpu).removeprefix("GPU ")
+    none = (
+        f"none below 5 % {power}" if total.idle == 0 else f"every GPU of a node below 5 % {power}"
+    )
     unknown = f", {number(total.unknown)} unknown" if total.unknown else ""
     yield f"idle GPU hours: {number(total.idle)} of {number(total.total)} ({none}){unknown}"
 

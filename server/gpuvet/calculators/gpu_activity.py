@@ -1,6 +1,7 @@
-"""What GPU power says of a job: when its GPUs fell, when they came back, and idle hours. Pure.
+"""What GPU activity says of a job: when its GPUs fell, when they came back, idle hours. Pure.
 
-GPUPowerUtilization is percent of the power limit (0 to 100), one series per instance and GPU.
+One series per instance and GPU, in percent (0 to 100): GPUPowerUtilization of CloudWatch, of the
+power limit; where it does not exist, as on HyperPod, DCGM's engine activity or utilisation.
 """
 
 import math
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from types import MappingProxyType
 
 from gpuvet.calculators.running import medians_before
 from gpuvet.calculators.slowdown import SLOW_FACTOR
@@ -17,6 +19,16 @@ from gpuvet.model.metrics import TimeSeries
 
 GPU_POWER = "GPUPowerUtilization"
 NAMESPACE = "AWS/EC2"
+# What stands in for GPU power (incident-branches, idle reserved hours), and its words.
+MEASURES = MappingProxyType(
+    {
+        GPU_POWER: "GPU power",
+        "DCGM_FI_PROF_GR_ENGINE_ACTIVE": "GPU engine activity",
+        "DCGM_FI_DEV_GPU_UTIL": "GPU utilisation",
+    }
+)
+# DCGM's profiling fields are shares of 1.
+_SHARES = frozenset({"DCGM_FI_PROF_GR_ENGINE_ACTIVE"})
 # incident-branches and "Idle reserved GPU hours".
 IDLE_PERCENT = 5.0
 IDLE_SHARE_SEEN = 0.9
@@ -40,6 +52,7 @@ class PowerFall:
         until: Start of the first period back above two thirds, or None.
         gpus: GPUs that were read.
         nodes: Their instances.
+        measure: What was read of them.
     """
 
     at: datetime
@@ -49,11 +62,25 @@ class PowerFall:
     until: datetime | None
     gpus: int
     nodes: int
+    measure: str = "GPU power"
 
 
 def is_gpu_power(series: TimeSeries) -> bool:
-    """Say whether a series is the power of one GPU."""
-    return series.name.metric == GPU_POWER and series.name.of("InstanceId") is not None
+    """Say whether a series is the power of one GPU, or what stands in for it."""
+    return series.name.metric in MEASURES and series.name.of("InstanceId") is not None
+
+
+def as_percent(series: TimeSeries) -> TimeSeries:
+    """Return a series of GPU activity in percent; shares of 1 become percent."""
+    factor = 100.0 if series.name.metric in _SHARES else 1.0
+    values = tuple(None if value is None else value * factor for value in series.values)
+    return series.model_copy(update={"values": values, "unit": "Percent"})
+
+
+def measure_of(series: Iterable[TimeSeries]) -> str:
+    """Return the words for what these series measure."""
+    found = dict.fromkeys(MEASURES[one.name.metric] for one in series if is_gpu_power(one))
+    return " and ".join(found) or MEASURES[GPU_POWER]
 
 
 def power_fall(series: Iterable[TimeSeries], window: Window) -> PowerFall | None:
@@ -95,6 +122,7 @@ def _fall(
         until=back,
         gpus=len(gpus),
         nodes=len({one.name.of("InstanceId") for one in gpus}),
+        measure=measure_of(gpus),
     )
 
 

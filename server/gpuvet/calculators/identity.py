@@ -293,4 +293,9 @@ def initiator_of(request: NodeRequest) -> Initiator:
         return Initiator.SERVICE
     if request.caller is None:
         return Initiator.UNKNOWN
-    return Initiator.SLURM if _HEAD_NODE_ROLE in request.caller else Initiator.CUSTOMER
+    return Initiator.SLURM if is_slurms(request.caller) else Initiator.CUSTOMER
+
+
+def is_slurms(arn: str | None) -> bool:
+    """Say whether a caller is ParallelCluster's head node: its role, or an instance's session."""
+    return arn is not None and (_HEAD_NODE_ROLE in arn or arn.rpartition("/")[2].startswith("i-"))

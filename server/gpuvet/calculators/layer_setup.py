@@ -72,6 +72,12 @@ def rule_readings(view: NetworkView) -> Iterator[RuleReading]:
             yield read_direction(view.groups.value, carried, direction)
 
 
+def told_by_rows(view: NetworkView) -> frozenset[str]:
+    """Return the sentences about rules, routes and changes, for whoever shows these one by one."""
+    readings = tuple(rule_readings(view))
+    return frozenset([*_rule_facts(readings), *_blackholes(view), *_change_facts(view)])
+
+
 def carried_groups(view: NetworkView) -> frozenset[frozenset[str]]:
     """Return the sets of groups that interfaces of the job carry: as attached, else as planned."""
     sets = {one for row in view.attached.values() for one in row.group_sets}
@@ -326,16 +332,26 @@ def _request_facts(view: NetworkView) -> Iterator[str]:
 
 
 def _route_facts(view: NetworkView) -> Iterator[str]:
+    yield from _blackholes(view)
     tables = (view.routes.value if view.routes else None) or ()
     for table in tables:
         for route in table.routes:
-            if route.state == "blackhole":
-                yield f"{table.table}: the route to {route.destination} is a blackhole"
-            elif route.destination == "0.0.0.0/0" and (route.target or "").startswith("igw-"):
+            if (
+                route.state != "blackhole"
+                and route.destination == "0.0.0.0/0"
+                and (route.target or "").startswith("igw-")
+            ):
                 yield (
                     f"{table.table}: default route to {route.target}; nodes with several network "
                     "cards get no public address there"
                 )
+
+
+def _blackholes(view: NetworkView) -> Iterator[str]:
+    for table in (view.routes.value if view.routes else None) or ():
+        for route in table.routes:
+            if route.state == "blackhole":
+                yield f"{table.table}: the route to {route.destination} is a blackhole"
 
 
 def _change_facts(view: NetworkView) -> Iterator[str]:

@@ -15,7 +15,8 @@ from gpuvet.calculators.fsx_load import (
 from gpuvet.calculators.gpu_activity import IDLE_PERCENT
 from gpuvet.model.case import CleanSignals
 from gpuvet.model.cause import Failure, Symptom
-from gpuvet.model.evidence import Envelope, Status, Window
+from gpuvet.model.cluster import NotSeen
+from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.metrics import MetricName, TimeSeries
 from gpuvet.model.storage import FileSystem, StatTiming, StorageMention, StripeLayout
 
@@ -38,7 +39,8 @@ class StorageInputs:
         listed: FSx metrics, as listed; None where a case holds a table of them instead.
         series: FSx series; counts may begin 72 h before the window, for their baseline.
         gpu_listed: GPU power metrics, as listed.
-        gpu: GPU power series.
+        gpu: GPU activity series.
+        gpu_unread: What of GPU activity was not read, or not collected.
         gpus: How many GPUs each node of the job should have, where that is known.
         mentions: What job, nodes and manifests say of storage.
         stripes: Layouts of files.
@@ -55,6 +57,7 @@ class StorageInputs:
     series: tuple[TimeSeries, ...] = ()
     gpu_listed: Envelope[tuple[MetricName, ...]] | None = None
     gpu: tuple[TimeSeries, ...] = ()
+    gpu_unread: tuple[NotSeen, ...] = ()
     gpus: tuple[tuple[str, int], ...] = ()
     mentions: tuple[StorageMention, ...] = ()
     stripes: tuple[StripeLayout, ...] = ()
@@ -109,10 +112,12 @@ class StorageInputs:
     def gpu_unavailable(self) -> bool:
         """Say whether GPU metrics do not exist: listed completely, and none among them.
 
-        A denied or throttled listing is not that.
+        A denied or throttled listing is not that, and neither is a workspace that was not read.
         """
         listed = self.gpu_listed
-        return listed is not None and listed.status.is_complete and not listed.value
+        is_empty = listed is not None and listed.status.is_complete and not listed.value
+        unread = any(one.reason is not Reason.NOT_SHIPPED for one in self.gpu_unread)
+        return is_empty and not unread and not self.has_gpu
 
 
 @dataclass(frozen=True, slots=True)

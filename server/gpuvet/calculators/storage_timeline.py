@@ -80,13 +80,14 @@ def _of_gpus(inputs: StorageInputs) -> Iterator[TimelineEvent]:
     if fall is None:
         return
     who = f"{fall.gpus} GPUs on {fall.nodes} nodes"
+    power = fall.measure.removeprefix("GPU ")
     yield TimelineEvent(
         at=fall.at,
         precision_seconds=float(fall.precision_seconds),
         until=fall.until,
         source=GPU,
         what=(
-            f"median power of {who} fell from {percent(fall.before_percent)} to "
+            f"median {power} of {who} fell from {percent(fall.before_percent)} to "
             f"{percent(fall.after_percent)}"
         ),
         code="gpu power fall",
@@ -96,6 +97,6 @@ def _of_gpus(inputs: StorageInputs) -> Iterator[TimelineEvent]:
             at=fall.until,
             precision_seconds=float(fall.precision_seconds),
             source=GPU,
-            what=f"median power of {who} is back above two thirds of what it was",
+            what=f"median {power} of {who} is back above two thirds of what it was",
             code="gpu power rise",
         )

@@ -21,6 +21,7 @@ from gpuvet.calculators.facts import condition_notes, fact_findings
 from gpuvet.calculators.finding import Finding, Incident, NodeView, expected_gpus, row_of
 from gpuvet.calculators.gate import RULE as GATE_RULE
 from gpuvet.calculators.gate import Gated, gate
+from gpuvet.calculators.gauges import without_gauges
 from gpuvet.calculators.gpu_count import count_contradictions
 from gpuvet.calculators.platform import platform_contradictions, platform_findings
 from gpuvet.calculators.rules import event_findings
@@ -40,8 +41,28 @@ _AGENT = frozenset({Source.HMA, Source.DCGM})
 _COPIES = (Source.USER_SPACE.value,)
 
 
+# What a second witness alone may not soften: a node without a view outranks one left alone.
+_BY_WEIGHT = (
+    *(Verdict.REPLACE, Verdict.REBOOT, Verdict.UNVERIFIED, Verdict.MONITOR),
+    *(Verdict.NOT_OBSERVABLE, Verdict.LEAVE_ALONE),
+)
+
+
 def judge_cluster(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
-    """Return the verdict of every node, in the order of the evidence."""
+    """Return the verdict of every node, in the order of the evidence.
+
+    Gauges of exporters are second witnesses: they can add to a verdict and never soften one.
+    """
+    judged, plain = _judge(evidence), without_gauges(evidence)
+    if plain == evidence:
+        return judged
+    return tuple(
+        with_them if _BY_WEIGHT.index(with_them.verdict) <= _BY_WEIGHT.index(own.verdict) else own
+        for with_them, own in zip(judged, _judge(plain), strict=True)
+    )
+
+
+def _judge(evidence: ClusterEvidence) -> tuple[NodeVerdict, ...]:
     views = view_nodes(evidence)
     shared = look_across(views)
     found = [_findings(view, shared) for view in views]

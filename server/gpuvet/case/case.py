@@ -60,4 +60,6 @@ class Case:
     # Logs that may be a node's and name none, and whether driver lines stand in them.
     unowned: tuple[tuple[str, bool], ...] = ()
     named: tuple[tuple[str, str], ...] = ()  # nodes that tables and logs name, each with its file
+    # Doors beside that of AWS that may answer: prometheus, kubernetes.
+    doors: frozenset[str] = frozenset()
     ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed

@@ -199,6 +199,7 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         replies=tuple(taken.replies),
         kube=tuple(taken.kube),
         flight_dumps=tuple(taken.flight_dumps),
+        doors=aws.other_doors,
         refused=_refused(calls),
         unowned=(*_unowned(streams), *_unowned_readings(taken.facts)),
         named=(

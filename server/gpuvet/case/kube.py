@@ -16,6 +16,10 @@ from gpuvet.parse.wrappers import instance_id
 Json = Mapping[str, Any]
 HEALTH_LABEL = "sagemaker.amazonaws.com/node-health-status"
 _TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+# What HyperPod itself says of a node by labels; the singular spellings are documented too.
+_OWN_LABEL = re.compile(
+    r"sagemaker\.amazonaws\.com/(?:deep-health-check-status|fault-types?|fault-reasons?)"
+)
 # What a cluster says of itself; anything else with a kind is somebody's wish: a manifest.
 _OBSERVED = frozenset({"Node", "Pod", "Event", "Job"})
 # The command an excerpt was taken with names the node that the excerpt may not.
@@ -65,7 +69,10 @@ def node_reading(thing: KubeObject, text: str = "") -> NodeReading | None:
         instance_type=str(found_type) if found_type else None,
         facts=NodeFacts(
             health_label=text_at(labels, HEALTH_LABEL),
-            conditions=tuple(_conditions(status, node, thing.file)),
+            conditions=(
+                *_conditions(status, node, thing.file),
+                *_label_conditions(labels, node, thing.file),
+            ),
         ),
         labels=tuple(sorted((key, str(value)) for key, value in labels.items())),
         allocatable=tuple(
@@ -73,6 +80,21 @@ def node_reading(thing: KubeObject, text: str = "") -> NodeReading | None:
         ),
         files=(thing.file,),
     )
+
+
+def _label_conditions(labels: Json, node: str, file: str) -> Iterator[NodeCondition]:
+    """Yield HyperPod's own labels as conditions; a label has no time of its own."""
+    for key, value in sorted(labels.items()):
+        if _OWN_LABEL.fullmatch(key):
+            yield NodeCondition(
+                node=node,
+                stream=file,
+                line=0,
+                raw=clean(f"{key}: {value}"),
+                source=Source.EKS_CONDITION,
+                kind=key,
+                status=clean(str(value)),
+            )
 
 
 def _conditions(status: Json, node: str, file: str) -> Iterator[NodeCondition]:

@@ -8,10 +8,14 @@ from gpuvet.aws.clusters import find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
 from gpuvet.aws.scan_budget import ScanBudget
+from gpuvet.aws.watched import WatchedAws
 from gpuvet.case.case import Case
+from gpuvet.case.cluster_objects import with_cluster_objects
 from gpuvet.model.case import CaseForm, CaseMeta
 from gpuvet.model.evidence import Status
+from gpuvet.model.progress import Progress, silent
 from gpuvet.model.target import Target
 
 
@@ -24,6 +28,7 @@ def live_case(
     account: str | None = None,
     question: str | None = None,
     max_scan_gb: float = SCAN_GB,
+    progress: Progress = silent,
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
 
@@ -35,11 +40,13 @@ def live_case(
         account: Whose account it is, where known.
         question: The user's words.
         max_scan_gb: What its log queries may scan.
+        progress: Who wants to know how far it has got.
 
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
     """
-    lookup, ledger = Ledger(door), Ledger(door)
+    watched = WatchedAws(door, progress)
+    lookup, ledger = Ledger(watched), Ledger(watched)
     found = find_target(lookup, target, region)
     for answer in lookup.incomplete():
         # That no other kind of cluster has this name is an answer; that it could not be asked is
@@ -60,4 +67,13 @@ def live_case(
     )
     logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
     named = tuple((instance, "the question") for instance in found.instances)
-    return Case(meta=meta, files=(), aws=aws, logs=logs, named=named, ledger=ledger)
+    case = Case(
+        meta=meta,
+        files=(),
+        aws=aws,
+        logs=logs,
+        named=named,
+        doors=frozenset({PROMETHEUS, KUBERNETES}),
+        ledger=ledger,
+    )
+    return with_cluster_objects(case)

@@ -60,7 +60,7 @@ def read_scenario(
     )
     clusters = (meta.cluster,) if meta.cluster else ()
     doors = CloudWatchLogs(aws, clusters=clusters, account=meta.account, now=meta.now)
-    return Case(meta=meta, files=(report,), aws=aws, logs=doors)
+    return Case(meta=meta, files=(report,), aws=aws, logs=doors, doors=aws.other_doors)
 
 
 def _replies(calls: Sequence[RecordedCall], file: str) -> Iterator[Reply]:

@@ -16,8 +16,8 @@ answer is none. A quota never proves spare capacity.
 | ready | when, for each run length |
 |---|---|
 | No | any check is FAIL, or fewer nodes than needed are without an open REPLACE or REBOOT |
-| Not decided | P1, P3, P4 or P6 is open, even where a RISK is already in hand |
-| Yes with risks | those are settled and some check is RISK, or P2 or P5 is open |
+| Not decided | a core check is open, even where a RISK is already in hand |
+| Yes with risks | the core is settled and some check is RISK, or a core check is NEEDS_INPUT |
 | Yes | every core check is PASS, or NOT_APPLICABLE for a proven reason |
 
 A later check can add RISK or FAIL; it never lifts one. Without a length 24, 48 and 72 h are each

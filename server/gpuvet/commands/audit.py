@@ -59,15 +59,24 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Audit one case or several, or nodes of a live account, and print the report."""
-    from gpuvet.case import load_case
+    from gpuvet.commands.live import path_case
+    from gpuvet.commands.recording import check_arguments
     from gpuvet.modes.audit_fleet import audit_fleet
 
     now = clock()
     if not args.case:
         return _of_account(args, now)
+    check_arguments(args)
+    if len(args.case) == 1:
+        with path_case(args, args.case[0]) as case:
+            return answer(case, args, now)
+    if args.map is not None:
+        raise UsageError("--map belongs to one recording; give one --case")
 
     def read(path: str) -> "AuditReport":
-        return _audited(load_case(Path(path), question=args.question), args, now)
+        one = argparse.Namespace(**vars(args))  # each recording knows its own window
+        with path_case(one, path) as case:
+            return _audited(case, one, now)
 
     report = audit_fleet([(Path(path).name, partial(read, path)) for path in args.case])
     return printed(report, args)
@@ -75,15 +84,19 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_account(args: argparse.Namespace, now: datetime) -> int:
     """Audit each cluster that is named, in each region and under each profile."""
-    from gpuvet.commands.live import case_of
+    from gpuvet.commands.live import opened_case
+    from gpuvet.commands.recording import refuse_recording
     from gpuvet.modes.audit_fleet import audit_fleet
 
     asked = one_by_one(args)
     if len(asked) == 1:
-        return answer(case_of(args), args, now)
+        with opened_case(args) as case:
+            return answer(case, args, now)
+    refuse_recording(args, "record each cluster, region and profile by itself")
 
     def read(one: argparse.Namespace) -> "AuditReport":
-        return _audited(case_of(one), args, now)
+        with opened_case(one) as case:
+            return _audited(case, args, now)
 
     return printed(audit_fleet([(name, partial(read, one)) for name, one in asked]), args)
 

@@ -61,6 +61,27 @@ def add_live(parser: argparse.ArgumentParser) -> None:
         metavar="GB",
         help=f"most that log queries may scan; default {SCAN_GB:g}",
     )
+    kept = parser.add_argument_group("a recording")
+    kept.add_argument(
+        "--record",
+        metavar="CASE.zip",
+        help="keep every reply, with stand-ins for what names anybody, to be asked again by --case",
+    )
+    kept.add_argument(
+        "--record-raw",
+        action="store_true",
+        help="keep identifiers as they are in --record; secrets are masked all the same",
+    )
+    kept.add_argument(
+        "--record-key",
+        metavar="FILE",
+        help="the same key and replies give the same stand-ins; default: a random key",
+    )
+    kept.add_argument(
+        "--map",
+        metavar="CASE.map.json",
+        help="with --case: put the originals back into the answer of a recording",
+    )
 
 
 def add_login(parser: Arguments) -> None:

@@ -23,10 +23,11 @@ def run(args: argparse.Namespace) -> int:
     """Try every read once and print what came of it: 0 all readable, 3 too little."""
     from gpuvet.aws.live_account import LiveAccounts
     from gpuvet.commands.live import login_of
+    from gpuvet.commands.progress import on_terminal
     from gpuvet.modes.access import account_access
     from gpuvet.report.access import access_text
 
-    report = account_access(LiveAccounts(login_of(args)))
+    report = account_access(LiveAccounts(login_of(args)), progress=on_terminal())
     if args.format == "json":
         sys.stdout.write(report.model_dump_json(by_alias=True, indent=2, exclude={"markdown"}))
         sys.stdout.write("\n")

@@ -52,12 +52,15 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Answer for a case, an account, or a job spec alone, and print the report."""
     from gpuvet.case import load_case
-    from gpuvet.commands.live import case_of
+    from gpuvet.commands.live import opened_case
+    from gpuvet.commands.recording import refuse_recording
 
     names_nodes = any((args.case, args.cluster, args.instances, args.tag))
     if args.spec is not None and not names_nodes:
+        refuse_recording(args, "a job spec alone asks nobody")
         return answer(load_case(Path(args.spec), question=args.question), args, clock())
-    return answer(case_of(args), args, clock())
+    with opened_case(args) as case:
+        return answer(case, args, clock())
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:
@@ -86,6 +89,9 @@ def _words(args: argparse.Namespace) -> "RunWords":
 
     resume = getattr(args, "auto_resume", None)
     spec = getattr(args, "spec", None)
+    kept = getattr(args, "spec_text", None)  # as it went into a recording
+    text = kept if kept is not None or spec is None else read_spec(Path(spec))
+    file = getattr(args, "spec_file", None) or (Path(spec).name if spec is not None else "job spec")
     return RunWords(
         start=getattr(args, "start", None),
         hours=getattr(args, "hours", None),
@@ -93,12 +99,17 @@ def _words(args: argparse.Namespace) -> "RunWords":
         checkpoint_gib=getattr(args, "checkpoint_gib", None),
         nodes=getattr(args, "nodes", None),
         auto_resume=None if resume is None else resume == "yes",
-        spec=_read(Path(spec)) if spec is not None else None,
-        spec_file=Path(spec).name if spec is not None else "job spec",
+        spec=text,
+        spec_file=file,
     )
 
 
-def _read(path: Path) -> str:
+def read_spec(path: Path) -> str:
+    """Return the text of a job spec, one character more than we judge where it is longer.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(_MOST_SPEC + 1)

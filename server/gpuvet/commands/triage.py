@@ -31,14 +31,14 @@ def run(args: argparse.Namespace) -> int:
     """Choose, say so, and answer."""
     from gpuvet.calculators.question import choose_mode
     from gpuvet.commands import audit, incident, preflight
-    from gpuvet.commands.live import case_of
+    from gpuvet.commands.live import opened_case
     from gpuvet.modes.incident import inputs_of
 
-    case = case_of(args)
-    choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
-    sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
-    if choice.mode == "Incident":
-        return incident.answer(case, args, clock())
-    if choice.mode == "Preflight":
-        return preflight.answer(case, args, clock())
-    return audit.answer(case, args, clock())
+    with opened_case(args) as case:
+        choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
+        sys.stderr.write(f"mode: {choice.mode} ({choice.why})\n")
+        if choice.mode == "Incident":
+            return incident.answer(case, args, clock())
+        if choice.mode == "Preflight":
+            return preflight.answer(case, args, clock())
+        return audit.answer(case, args, clock())

@@ -28,9 +28,10 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the nodes of a case and print the report."""
-    from gpuvet.commands.live import case_of
+    from gpuvet.commands.live import opened_case
 
-    return answer(case_of(args), args, clock())
+    with opened_case(args) as case:
+        return answer(case, args, clock())
 
 
 def answer(case: "Case", args: argparse.Namespace, now: datetime) -> int:

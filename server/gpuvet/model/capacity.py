@@ -182,6 +182,7 @@ class HealthEvent(Value):
 
     arn: str
     code: str
+    category: str | None = None  # issue, scheduledChange, accountNotification, investigation
     service: str | None = None
     status: str | None = None
     start: AwareDatetime | None = None

@@ -21,6 +21,7 @@ class ChangeKind(StrEnum):
     CLUSTER = "cluster update"
     HEALTH_CHECK = "health check"
     TERMINATE = "end instances"
+    LAUNCH = "start instances"
     CAPACITY = "capacity reservation"
     NETWORK = "network rule"
     STORAGE = "file system"

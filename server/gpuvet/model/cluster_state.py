@@ -29,6 +29,8 @@ class GroupState(Value):
     update_schedule: str | None = None  # ScheduleExpression
     is_spot: bool = False
     role: str | None = None  # ExecutionRole
+    volume_gb: tuple[int, ...] = ()  # EBS volumes that each node gets beside its root
+    volume_keys: tuple[str, ...] = ()  # KMS keys of its EBS volumes, the root's among them
 
     @property
     def short(self) -> int:

@@ -18,6 +18,7 @@ class Source(StrEnum):
     KERNEL = "kernel"
     HMA = "hma"
     DCGM = "dcgm"
+    DCGM_GAUGE = "dcgm_gauge"  # an exporter's last-Xid gauge took another value
     EKS_CONDITION = "eks_condition"
     DEVICE_PLUGIN = "device_plugin"
     AGENT = "agent"  # a monitor that copies the driver's line

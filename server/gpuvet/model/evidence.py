@@ -1,9 +1,11 @@
 """What one reading of a source came to: its status, its reason, and where it can be re-run."""
 
 import hashlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Generic, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from pydantic import AwareDatetime, model_validator
 
@@ -125,4 +127,36 @@ def evidence_id(
     """
     span = f"{window.start.isoformat()}/{window.end.isoformat()}" if window else ""
     text = "\x1f".join((account or "", region or "", operation, params, span))
-    return f"ev-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    name = f"ev-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    for given in _WITNESSES:
+        given[name] = EvidenceOf(account, region, operation, params, window)
+    return name
+
+
+class EvidenceOf(NamedTuple):
+    """What an evidence id was made of; see `evidence_id`."""
+
+    account: str | None
+    region: str | None
+    operation: str
+    params: str
+    window: Window | None
+
+
+_WITNESSES: list[dict[str, EvidenceOf]] = []
+
+
+@contextmanager
+def witnessed(given: dict[str, EvidenceOf]) -> Generator[None, None, None]:
+    """Collect every evidence id made meanwhile, in any thread, with what it was made of.
+
+    An id cannot be turned back; a recording needs the ids of both its sides.
+
+    Args:
+        given: Where they are collected.
+    """
+    _WITNESSES.append(given)
+    try:
+        yield
+    finally:
+        _WITNESSES[:] = [one for one in _WITNESSES if one is not given]

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime
 
 from gpuvet.model.base import Value
 from gpuvet.model.events import Record
+from gpuvet.model.software import SoftwareVersion
 
 
 class Transport(StrEnum):
@@ -152,6 +153,7 @@ class NcclLog(Value):
         str, ...
     ] = ()  # NVLink lines of the driver without an Xid, never classified
     benign: tuple[str, ...] = ()  # known warnings that mean nothing: kind, once each
+    versions: tuple[SoftwareVersion, ...] = ()
     read: int = 0
 
 
@@ -172,6 +174,13 @@ class Permission(Value):
     pairs: tuple[GroupPair, ...] = ()
     cidrs: tuple[str, ...] = ()
     prefix_lists: tuple[str, ...] = ()
+
+
+class PrefixList(Value):
+    """The ranges that a managed prefix list stands for."""
+
+    list_id: str
+    cidrs: tuple[str, ...] = ()
 
 
 class SecurityGroup(Value):

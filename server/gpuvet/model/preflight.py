@@ -99,6 +99,27 @@ class SpecFindingRow(Value):
     line: int
 
 
+class HistorySourceRow(Value):
+    """One source of the history: how far it was seen, and how many of the events it tells."""
+
+    source: str
+    events: int
+    seen_since: AwareDatetime | None = None  # None: as it is now, hour by hour, or not read
+    reason: str | None = None  # why it was not read
+    closes_with: str | None = None
+
+
+class PastEventRow(Value):
+    """One fault or replacement, however many sources tell it."""
+
+    at: AwareDatetime
+    nodes: tuple[str, ...]
+    what: str
+    told_by: tuple[str, ...]
+    counted: bool  # False: outside of the hours that count
+    evidence: tuple[str, ...] = ()
+
+
 class HistoryRow(Value):
     """Faults and replacements in the account's own node-hours; never changes a status."""
 
@@ -107,6 +128,10 @@ class HistoryRow(Value):
     said: str
     low: float | None = None  # interruptions to expect in the longest run asked about
     high: float | None = None
+    hours_from: str | None = None  # the source whose hours count; None: none was seen
+    sources: tuple[HistorySourceRow, ...] = ()
+    past: tuple[PastEventRow, ...] = ()  # newest first
+    not_counted: tuple[str, ...] = ()  # what may be ordinary scaling
 
 
 class PreflightReport(Value):

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import AwareDatetime
 
 from gpuvet.model.base import Value
+from gpuvet.model.metrics import MetricName
 
 
 class CapacityBlock(Value):
@@ -52,6 +53,8 @@ class Quota(Value):
     name: str
     value: float
     is_default: bool = False
+    usage: MetricName | None = None  # the CloudWatch metric of its use, where there is one
+    usage_stat: str = "Maximum"
     evidence: str | None = None
 
 
@@ -89,12 +92,14 @@ class GroupRetention(Value):
 
     name: str
     days: int | None = None
+    key: str | None = None  # KMS key of its own
 
 
 class KeyState(Value):
     """One KMS key."""
 
     key: str
+    used_by: str = ""  # what is encrypted with it
     state: str | None = None  # Enabled, Disabled, PendingDeletion, …
 
 

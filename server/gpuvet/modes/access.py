@@ -12,12 +12,16 @@ from gpuvet.aws.budget import Budget
 from gpuvet.aws.closing import closes_with, reason_of
 from gpuvet.aws.door import AwsDoor, Page
 from gpuvet.aws.iam_policy import minimal_policy
+from gpuvet.aws.kubernetes_reads import KUBERNETES_READS
 from gpuvet.aws.live_account import LiveAccounts
-from gpuvet.aws.reads import READS
+from gpuvet.aws.prometheus_queries import GPU_ACTIVITY
+from gpuvet.aws.reads import KUBERNETES, OTHER_READS, READS, read_of
 from gpuvet.aws.subjects import SUBJECTS
+from gpuvet.aws.watched import WatchedAws
 from gpuvet.model.access import Access, AccessReport, SourceAccess
 from gpuvet.model.evidence import Envelope, Reason, Status
-from gpuvet.model.untyped import objects_at, text_at
+from gpuvet.model.progress import Progress, silent
+from gpuvet.model.untyped import object_at, objects_at, text_at
 from gpuvet.report.access import access_markdown
 
 Params = Mapping[str, Any]
@@ -48,6 +52,7 @@ def account_access(
     profile: str | None = None,
     region: str | None = None,
     role: str | None = None,
+    progress: Progress = silent,
 ) -> AccessReport:
     """Return how every source of an account answers, within the doctor's seconds.
 
@@ -57,7 +62,7 @@ def account_access(
     budget = Budget(DOCTOR_SECONDS, monotonic=accounts.clock.monotonic)
     opened = accounts.enter(profile=profile, region=region, role=role, budget=budget, max_pages=1)
     return access_report(
-        opened.door,
+        WatchedAws(opened.door, progress),
         now=accounts.clock.now(),
         region=opened.who.region,
         account=opened.who.account,
@@ -90,8 +95,14 @@ def access_report(
     """
     first = _asked(door, dict(_lists(now)))
     answers = {**first, **_asked(door, {name: ask(first, now) for name, ask in _NAMED.items()})}
-    sources = tuple(_source(answers[name]) for name in READS if name in answers)
-    denied = [READS[one.operation] for one in sources if one.access is Access.DENIED]
+    answers |= _asked(door, dict(_of_other_doors(answers, now)))
+    every = (*READS, *OTHER_READS)
+    sources = tuple(_source(answers[name]) for name in every if name in answers)
+    denied = [
+        read
+        for one in sources
+        if one.access is Access.DENIED and (read := read_of(one.operation)).iam_action
+    ]
     groups = _cluster_groups(door, first)
     report = AccessReport(
         account=account,
@@ -205,14 +216,46 @@ _NAMED: Mapping[str, Callable[[Answers, datetime], Params]] = {
 }
 
 
+def _of_other_doors(answers: Answers, now: datetime) -> Iterator[tuple[str, Params]]:
+    """Yield one small read of each kind from a workspace, and each list of a cluster's API.
+
+    A workspace that does not exist shows the permission as well as one that does.
+    """
+    known = list(_texts(answers, "amp:ListWorkspaces"))
+    base = {
+        "workspaceId": known[0] if known else f"ws-{_NO_EVENT}",
+        "metric": GPU_ACTIVITY[1],
+    }
+    span = {"start": now - timedelta(minutes=5), "end": now}
+    query = {**base, "by": [], "step": 60}
+    yield "prometheus:Query", {**query, "template": "named", "span": 300, "time": now}
+    yield "prometheus:QueryRange", {**query, "template": "highs", **span}
+    yield "prometheus:Labels", {**base, **span}
+    yield "prometheus:Series", {**base, **span}
+    cluster = _eks_of(answers)
+    if cluster is not None:
+        for operation, read in OTHER_READS.items():
+            if read.service == KUBERNETES:
+                yield operation, {"cluster": cluster}
+
+
+def _eks_of(answers: Answers) -> str | None:
+    """Return the EKS cluster of the first HyperPod cluster, where it has one."""
+    for page in answers["sagemaker:DescribeCluster"].value or ():
+        arn = text_at(object_at(object_at(page, "Orchestrator"), "Eks"), "ClusterArn")
+        if arn:
+            return arn.rpartition("/")[2]
+    return None
+
+
 def _source(answer: Envelope[Any]) -> SourceAccess:
-    read = READS[f"{answer.service}:{answer.operation}"]
+    read = read_of(f"{answer.service}:{answer.operation}")
     access = _access(answer)
     is_open = access in {Access.READABLE, Access.EMPTY}
     return SourceAccess(
         operation=read.operation,
         what=SUBJECTS[read.operation],
-        iam_action=read.iam_action,
+        iam_action=read.iam_action or f"RBAC: list {KUBERNETES_READS[read.name].resource}",
         access=access,
         reason=None if is_open else reason_of(answer),
         closes_with=None if is_open else closes_with(answer),
@@ -234,6 +277,7 @@ def _access(answer: Envelope[Any]) -> Access:
 _TEXTS = {
     "sagemaker:ListClusters": ("ClusterSummaries", "ClusterName"),
     "logs:DescribeLogGroups": ("logGroups", "logGroupName"),
+    "amp:ListWorkspaces": ("workspaces", "workspaceId"),
 }
 
 

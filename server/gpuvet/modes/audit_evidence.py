@@ -10,7 +10,7 @@ from gpuvet.aws.metric_spans import told_series
 from gpuvet.aws.metrics import Wanted, finest_period, list_metrics, read_series
 from gpuvet.calculators.audit_witnesses import WitnessEvidence
 from gpuvet.calculators.finding import expected_gpus
-from gpuvet.calculators.gpu_activity import GPU_POWER, NAMESPACE, is_gpu_power
+from gpuvet.calculators.gpu_activity import GPU_POWER, NAMESPACE, measure_of
 from gpuvet.case import Case
 from gpuvet.model.audit import AgentLine, Witness
 from gpuvet.model.case import FileKind
@@ -20,9 +20,11 @@ from gpuvet.model.metrics import TimeSeries
 from gpuvet.model.network import NcclLog
 from gpuvet.modes.evidence import Gathered
 from gpuvet.modes.gather_network import transport_lines
+from gpuvet.modes.gather_prometheus import read_activity, read_efa, with_gpus
 from gpuvet.modes.logs import unread
 from gpuvet.modes.network_facts import efa_readings, efa_series
 from gpuvet.modes.scope import Scope
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.parse.agent_log import CANDIDATES, read_agent_lines
 from gpuvet.parse.efa_names import counter_name
 from gpuvet.parse.kernel_log import RawLine
@@ -70,10 +72,11 @@ def read_audit_evidence(case: Case, scope: Scope, gathered: Gathered) -> AuditEv
         nccl=_by_owner(nccl, scope),
         efa=efa,
         gpu={node: len(series) for node, series in power.items()},
+        gpu_measure=measure_of(one for series in power.values() for one in series),
         unread=unread_kinds,
         many_nodes=len(scope.nodes) != 1,
     )
-    not_seen = (*missing, *nccl_missing, *efa_missing, *power_missing)
+    not_seen = not_of_the_ledger(case, (*missing, *nccl_missing, *efa_missing, *power_missing))
     return AuditEvidence(witnesses, agents, power, not_seen)
 
 
@@ -145,7 +148,11 @@ def _efa(case: Case, scope: Scope) -> tuple[dict[str, int], tuple[NotSeen, ...]]
         for name in listed.value or ()
         if counter_name(name.metric) is not None and (node := name.of("InstanceId")) in ids
     )
-    missing = () if counts else tuple(unread(listed, "EFA counters", "list the metrics again"))
+    missing: tuple[NotSeen, ...] = ()
+    if not counts:
+        found, missing = read_efa(case, scope.window, with_gpus(scope.nodes))
+        counts.update(one.node for one in found if one.node is not None)
+        missing = (*unread(listed, "EFA counters", "list the metrics again"), *missing)
     return dict(counts), missing
 
 
@@ -168,14 +175,17 @@ def _power(
         return {}, (too_many,)
     wanted = [Wanted(name, "Maximum") for name in own]
     read = read_series(case.aws, wanted, scope.window, period) if wanted else ()
-    told = (one for one in told_series(case.metrics) if is_gpu_power(one))
+    told = (one for one in told_series(case.metrics) if one.name.metric == GPU_POWER)
     by_node: dict[str, list[TimeSeries]] = defaultdict(list)
     for series in (*read, *told):
         node = series.name.of("InstanceId")
         if node in ids and series.values:
             by_node[node].append(series)
+    more = read_activity(case, scope.window, [n for n in scope.nodes if n.node not in by_node])
+    for series in more.series:
+        by_node[series.name.of("InstanceId") or ""].append(series)
     missing = tuple(unread(listed, "GPU activity", "list the metrics again")) if not by_node else ()
-    return {node: tuple(series) for node, series in by_node.items()}, missing
+    return {node: tuple(found) for node, found in by_node.items()}, (*missing, *more.not_seen)
 
 
 def gpus_of(gathered: Gathered) -> dict[str, int]:

@@ -1,30 +1,36 @@
 """Gathers what a verdict needs through the doors: nodes, streams, counts, lines, facts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gpuvet.aws.hyperpod import read_cluster
+from gpuvet.calculators.gauges import gpu_facts, merged_gpus, witness_events
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
 from gpuvet.model.case import Accelerator, BusHistory, CaseNode, NodeReading
 from gpuvet.model.cluster import (
     ClusterEvidence,
+    GpuFacts,
     NodeEvidence,
     NodeFacts,
     NodeRecords,
     NotSeen,
     Orchestrator,
 )
-from gpuvet.model.events import Boundary, TimeQuality
+from gpuvet.model.events import Boundary, TimeQuality, XidEvent
 from gpuvet.modes.blockers import read_blockers
+from gpuvet.modes.gather_prometheus import Faults, read_faults
 from gpuvet.modes.logs import Logs, read_logs, unread
 from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
 from gpuvet.modes.service_log import ServiceLog, read_service_log
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.cluster_log import bootstrap_names
 from gpuvet.parse.kernel_log import LineCounts, node_records
 
 _FACTS_STREAM = "operator facts"
+Witnesses = Mapping[str, tuple[XidEvent, ...]]
+GpuWitnesses = Mapping[str, tuple[GpuFacts, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +46,23 @@ class Gathered:
     not_judged: tuple[NodeEvidence, ...] = ()  # without accelerators: covered, never judged
     aside: tuple[CaseNode, ...] = ()  # the same nodes, as the inventory tells them
     notes: tuple[str, ...] = ()
+    faults: Faults = field(default_factory=Faults)  # what exporters say of GPUs and nodes
 
 
 def gather(case: Case, asked: Resolved) -> Gathered:
     """Return everything a verdict may use, with every source that was not read named."""
-    orchestrator = _orchestrator(case, nodes_of(case))
+    orchestrator = orchestrator_of(case, nodes_of(case))
     services = read_service_log(case, asked.window, asked.now, orchestrator)
     nodes = nodes_of(case, named=_named_by_services(services))
     blockers = read_blockers(case, services, nodes, orchestrator, asked)
     logs = read_logs(case, nodes, asked)
+    faults = read_faults(case, asked.window, nodes)
+    witnessed = _witnesses(faults, logs)
     agent, agent_unread = read_agent(case, orchestrator, logs, asked)
-    found = [(n, _node(case, n, logs, asked, agent, blockers.get(n.node))) for n in nodes]
+    found = [
+        (n, _with_gauges(_node(case, n, logs, asked, agent, blockers.get(n.node)), *witnessed))
+        for n in nodes
+    ]
     judged = [(n, e) for n, e in found if _may_have_gpus(n, logs)]
     evidence = ClusterEvidence(
         orchestrator=orchestrator,
@@ -66,13 +78,17 @@ def gather(case: Case, asked: Resolved) -> Gathered:
     )
     return Gathered(
         evidence=evidence,
-        not_seen=(*logs.not_seen, *agent_unread, *unread_services),
+        not_seen=(
+            *(*logs.not_seen, *agent_unread, *unread_services),
+            *not_of_the_ledger(case, faults.not_seen),
+        ),
         counts=logs.lines,
         nodes=tuple(n for n, _ in judged),
         services=services,
         logs=logs,
         not_judged=tuple(e for n, e in found if not _may_have_gpus(n, logs)),
         aside=tuple(n for n in nodes if not _may_have_gpus(n, logs)),
+        faults=faults,
     )
 
 
@@ -101,7 +117,8 @@ def _named_by_services(services: ServiceLog) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _orchestrator(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
+def orchestrator_of(case: Case, nodes: Sequence[CaseNode]) -> Orchestrator:
+    """Return who runs these nodes: as told, else as most of them say, else as HyperPod tells."""
     if case.meta.orchestrator is not Orchestrator.UNKNOWN:
         return case.meta.orchestrator
     seen = [n.orchestrator for n in nodes if n.orchestrator is not Orchestrator.UNKNOWN]
@@ -142,6 +159,25 @@ def _node(
         facts=_facts(case, node, reading, records, blocker),
         coverage=coverage_of(case, node, reading, logs, records, asked, agent),
     )
+
+
+def _witnesses(faults: Faults, logs: Logs) -> tuple[Witnesses, GpuWitnesses]:
+    told = {node: [r for r in own if isinstance(r, XidEvent)] for node, own in logs.records.items()}
+    at = faults.read_at
+    return (
+        witness_events(faults.xids, told),
+        gpu_facts(faults.numbers, at) if at is not None else {},
+    )
+
+
+def _with_gauges(node: NodeEvidence, witnesses: Witnesses, of_gpus: GpuWitnesses) -> NodeEvidence:
+    """Return a node's evidence with what exporters say of it."""
+    xids, gpus = witnesses.get(node.node, ()), of_gpus.get(node.node, ())
+    if not xids and not gpus:
+        return node
+    records = node.records.model_copy(update={"xids": (*node.records.xids, *xids)})
+    facts = node.facts.model_copy(update={"gpus": merged_gpus(node.facts.gpus, gpus)})
+    return node.model_copy(update={"records": records, "facts": facts})
 
 
 def _declared_boots(node: str, reading: NodeReading | None) -> tuple[Boundary, ...]:

@@ -20,6 +20,10 @@ _SYMPTOM_OF_LINE = {
 }
 
 
+# Ready, AcceleratedHardwareReady, …; of MemoryPressure and its like, False is how it should be.
+_GOOD_WHEN_TRUE = "Ready"
+
+
 def job_lines(case: Case, now: datetime) -> tuple[JobLine, ...]:
     """Return the fatal lines of every job log of a case, in the order of their times."""
     found = [
@@ -116,7 +120,8 @@ def _node_states(symptom: Symptom, evidence: ClusterEvidence) -> Iterator[Failur
                 what = f"Fabric Manager of {node.node} did not start"
                 changes.append((line.at, what, line.stream, line.raw))
         for condition in (*node.facts.conditions, *node.records.conditions):
-            if condition.status == "False" and condition.transition_at is not None:
+            is_down = condition.status == "False" and condition.kind.endswith(_GOOD_WHEN_TRUE)
+            if is_down and condition.transition_at is not None:
                 what = f"condition {condition.kind} of {node.node}"
                 changes.append((condition.transition_at, what, condition.stream, condition.raw))
     if changes:

@@ -16,6 +16,7 @@ from gpuvet.aws.network import (
     read_security_groups,
     read_subnets,
 )
+from gpuvet.aws.reads import PROMETHEUS
 from gpuvet.calculators.branch_network import network_evidence, timeline_network
 from gpuvet.calculators.guilty import Names, find_guilty
 from gpuvet.calculators.layer_setup import carried_groups
@@ -29,6 +30,7 @@ from gpuvet.model.coverage import CoverageStatus, Gate, Shipper
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.network import EfaSeries, GuiltyFinding, NcclLog, RouteTable
 from gpuvet.model.verdict import FaultClass, Verdict
+from gpuvet.modes.gather_prometheus import read_efa
 from gpuvet.modes.logs import unread
 from gpuvet.modes.network_facts import (
     efa_readings,
@@ -63,6 +65,24 @@ def gather_network(
     view = _attached(case, scope, _view(case, scope, cluster_evidence, log, missing))
     guilty = find_guilty(log, case.flight_dumps, _names(case, view))
     return network_evidence(view, guilty), timeline_network(view), guilty
+
+
+def network_view(case: Case, scope: Scope) -> NetworkView:
+    """Return how the nodes are attached and what NCCL said, without the logs of the nodes' faults.
+
+    Args:
+        case: Where it is read.
+        scope: The question as resolved.
+    """
+    log, missing = transport_lines(case, scope)
+    nobody = ClusterEvidence(
+        orchestrator=scope.orchestrator,
+        now=scope.now,
+        window=scope.window,
+        window_source="as asked",
+        nodes=(),
+    )
+    return _attached(case, scope, _view(case, scope, nobody, log, missing))
 
 
 def _job_nodes(scope: Scope) -> tuple[CaseNode, ...]:
@@ -207,7 +227,41 @@ def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Envelope[tuple[EfaS
             service="file", operation="metrics", status=status, value=own, called_at=scope.now
         )
     window = Window(start=scope.window.start - _LOOK_BACK, end=scope.window.end)
-    return read_efa_series(case.aws, ids, window)
+    answer = read_efa_series(case.aws, ids, window)
+    if answer.value or PROMETHEUS not in case.doors:
+        return answer
+    found, missing = read_efa(case, window, _job_nodes(scope))
+    return from_prometheus(answer, found, missing)
+
+
+def from_prometheus(
+    answer: Envelope[tuple[EfaSeries, ...]],
+    found: tuple[EfaSeries, ...],
+    missing: tuple[NotSeen, ...],
+) -> Envelope[tuple[EfaSeries, ...]]:
+    """Return what Managed Prometheus has of counters that CloudWatch has not.
+
+    A workspace that was not read whole leaves the reading incomplete: its silence says nothing.
+    """
+    first = next(iter(missing), None)
+    if first is None:
+        status = Status.OK if found else answer.status
+        return answer.model_copy(
+            update={
+                "service": PROMETHEUS,
+                "operation": "QueryRange",
+                "status": status,
+                "value": found,
+            }
+            if found
+            else {}
+        )
+    update: dict[str, object] = {
+        "status": Status.PARTIAL if found else Status.UNVERIFIED,
+        "reason": first.reason,
+        "value": found or None,
+    }
+    return answer.model_copy(update=update)
 
 
 def _routes(case: Case, view: NetworkView) -> Envelope[tuple[RouteTable, ...]] | None:

@@ -46,7 +46,7 @@ def storage_inputs(case: Case, scope: Scope) -> StorageInputs:
     reach = window.padded(PAD, PAD)
     told = tuple(one for one in told_series(case.metrics) if one.name.namespace == NAMESPACE)
     listed = list_metrics(case.aws, NAMESPACE)
-    gpu = gather_gpu(case, reach, scope.now, _instances(scope))
+    gpu = gather_gpu(case, reach, scope.now, _nodes(scope))
     job = job_lines(case, reach, scope.cluster)
     on_nodes = [line for file in case.transcripts for line in text_lines(file)]
     notes = [JobLine(note.text, note.file, note.line) for note in case.notes]
@@ -59,6 +59,7 @@ def storage_inputs(case: Case, scope: Scope) -> StorageInputs:
         series=(*told, *_read(case, listed, window, scope)),
         gpu_listed=gpu.listed,
         gpu=gpu.series,
+        gpu_unread=gpu.not_seen,
         gpus=tuple(_gpus(scope.nodes)),
         mentions=tuple(_mentions(case, scope, [*on_nodes, *job.lines])),
         stripes=tuple(stripe_layouts([*on_nodes, *job.lines])),
@@ -77,6 +78,12 @@ def asked_window(case: Case, scope: Scope) -> Window:
     if is_own and scope.window.end - scope.window.start > 2 * _PAD_INSIDE:
         return scope.window.padded(-_PAD_INSIDE, -_PAD_INSIDE)
     return scope.window
+
+
+def _nodes(scope: Scope) -> tuple[CaseNode, ...]:
+    """Return the job's nodes; one that nobody listed is known by its id alone."""
+    known = {node.node: node for node in scope.nodes}
+    return tuple(known.get(one) or CaseNode(node=one) for one in _instances(scope))
 
 
 def _instances(scope: Scope) -> tuple[str, ...]:

@@ -2,21 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gpuvet.aws.network import read_instances
 from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
 from gpuvet.calculators.capability import capability_rows
+from gpuvet.calculators.gauges import gauge_facts, gauge_outliers, gauge_timeline
 from gpuvet.calculators.guilty import suspect_name
+from gpuvet.calculators.kube_words import kube_state, kube_timeline, pod_ends
 from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
 from gpuvet.calculators.ranking import Ranking, rank_branches
 from gpuvet.calculators.timeline import merge_timeline, node_timeline, unread_entries
 from gpuvet.calculators.verdict import judge_cluster
 from gpuvet.case import Case
 from gpuvet.case import nodes as nodes_of
-from gpuvet.model.case import GONE_STATES
+from gpuvet.case.kube_state import kube_view
+from gpuvet.model.case import GONE_STATES, CaseNode
 from gpuvet.model.cause import (
     Branch,
     BranchAssessment,
@@ -42,15 +45,19 @@ from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
 from gpuvet.modes.gather_capacity import gather_capacity
 from gpuvet.modes.gather_change import gather_change
+from gpuvet.modes.gather_gpu import activity_not_seen
 from gpuvet.modes.gather_network import gather_network
 from gpuvet.modes.gather_storage import gather_storage
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
-from gpuvet.modes.starts import observed_starts, outlier_sentences
+from gpuvet.modes.starts import observed_starts, outlier_sentences, read_gpu
+from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_seen_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
 from gpuvet.report.incident import headline, incident_markdown, incident_short
+
+_PAD = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,11 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
     """
     resolved = resolve(case.meta, asked, case.meta.now or clock)
     gathered = gather(case, resolved)
-    lines = job_lines(case, resolved.now)
+    kube, kube_nodes = kube_view(case.kube), names_of(gathered.nodes)
+    lines = (
+        *job_lines(case, resolved.now),
+        *pod_ends(kube, kube_nodes, resolved.window.padded(_PAD, _PAD)),
+    )
     symptom = symptom_of(case.meta.question)
     starts = observed_starts(case, resolved, gathered.nodes, symptom)
     failure = find_failure(case, resolved, gathered.evidence, lines, others=starts)
@@ -117,9 +128,13 @@ def _gather_branches(
     plane = read_control_plane(case, scope, evidence, gathered.services)
     capacity, capacity_times = gather_capacity(case, scope, plane)
     change, change_times = gather_change(case, scope, plane, evidence)
+    kube = kube_view(case.kube)
+    gpu = read_gpu(case, resolved.window, resolved.now, gathered.nodes)
+    hardware = assess_hardware(evidence, verdicts, failure, lost=lost_files(case))
+    told = gauge_facts(gathered.faults.numbers)
     return Branches(
         evidence=(
-            assess_hardware(evidence, verdicts, failure, lost=lost_files(case)),
+            hardware.model_copy(update={"facts": (*hardware.facts, *told)}),
             capacity,
             storage,
             network,
@@ -132,13 +147,23 @@ def _gather_branches(
             *network_times,
             *capacity_times,
             *change_times,
+            *gauge_timeline(gathered.faults.xids, gathered.faults.not_ready),
+            *kube_timeline(kube, names_of(gathered.nodes), resolved.window),
         ),
-        cluster_state=tuple(_state_sentences(plane.state)),
+        cluster_state=(*_state_sentences(plane.state), *kube_state(kube)),
         recovery=tuple(_recovery_sentences(plane.state)),
         guilty=tuple(_guilty(guilty)),
-        outliers=outlier_sentences(evidence),
+        outliers=(*outlier_sentences(evidence), *gauge_outliers(gathered.faults.numbers)),
         capabilities=_capabilities(case, scope, gathered),
+        not_seen=not_of_the_ledger(
+            case, activity_not_seen(gpu, gathered.nodes, evidence.orchestrator)
+        ),
     )
+
+
+def names_of(nodes: Sequence[CaseNode]) -> dict[str, str]:
+    """Return nodes by every name they have."""
+    return {name: n.node for n in nodes for name in (n.node, n.host, *n.aliases) if name}
 
 
 def _state_sentences(state: ClusterState) -> Iterator[str]:

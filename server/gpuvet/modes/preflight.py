@@ -11,8 +11,8 @@ from gpuvet.case import Case
 from gpuvet.checks.preflight import CHECKS
 from gpuvet.checks.preflight.calendar import calendar, latest_safe_starts
 from gpuvet.checks.preflight.outcome import WORST_FIRST, Outcome, Part, evaluate
-from gpuvet.checks.preflight.p27_job_spec import expected_interruptions, severity_of
-from gpuvet.checks.preflight.ready import CORE, DECIDING, Readiness, readiness
+from gpuvet.checks.preflight.p27_job_spec import severity_of
+from gpuvet.checks.preflight.ready import CORE, Readiness, readiness
 from gpuvet.checks.preflight.view import View
 from gpuvet.errors import UsageError
 from gpuvet.model.cause import Label
@@ -20,7 +20,6 @@ from gpuvet.model.check import CheckStatus
 from gpuvet.model.evidence import Window
 from gpuvet.model.preflight import (
     CheckRow,
-    HistoryRow,
     PreflightReport,
     RunRow,
     SpecFindingRow,
@@ -31,6 +30,7 @@ from gpuvet.model.report import NotSeenRow, ReportConfidence
 from gpuvet.model.verdict import NodeVerdict
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.incident import inputs_of
+from gpuvet.modes.preflight_history import history_row, unread_history
 from gpuvet.modes.preflight_run import RunWords, Understood, understand
 from gpuvet.modes.preflight_view import read_view
 from gpuvet.modes.spec_simulate import TEXT_LIMITS, simulate_spec
@@ -44,6 +44,8 @@ _SIGHT = timedelta(hours=24)
 _NOT_ASKED = "only the job spec was given: name the cluster, or give its recorded replies (--case)"
 _OF_THE_FILE = "P27"
 _MOST_ALSO = 24
+# preflight_checks, rule 6: without these nothing is known of a run.
+_TELLING = ("P1", "P3", "P4", "P6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def preflight_report(case: Case, words: RunWords, *, clock: datetime) -> Preflig
     verdicts = judge_cluster(gathered.evidence)
     view = read_view(case, understood.asked, gathered, verdicts, now)
     is_file_only = understood.asked.job is not None and not inputs_of(case).has_evidence
+    if is_file_only:
+        view = replace(view, history=None)
     decided = tuple(
         _decide(view, length, is_file_only=is_file_only) for length in understood.asked.hours
     )
@@ -136,13 +140,13 @@ def _report(
         latest_safe_start=latest_safe_starts(view, (*LENGTHS, *understood.asked.hours)),
         spec_findings=tuple(_spec_findings(view)),
         simulation=tuple(_simulations(case, view)),
-        history=_history(view),
+        history=history_row(view),
         verdicts={v.node: v.verdict for v in verdicts},
         label=_label(decided),
         confidence=confidence,
         confidence_basis=basis,
         nodes=tuple(verdicts),
-        not_seen=tuple(_not_seen(case, gathered, checks)),
+        not_seen=tuple(_not_seen(case, gathered, checks, view)),
     )
 
 
@@ -182,14 +186,14 @@ def _also(part: Part) -> SubjectRow:
 
 
 def _confidence(decided: Sequence[Decided]) -> tuple[ReportConfidence, str]:
-    """High: every check settled; Medium: every deciding one; Low: a deciding check is open."""
+    """High: every check settled; Medium: those without which nothing is known; else Low."""
     outcomes = [one.outcomes for one in decided]
-    open_core = sorted({n for each in outcomes for n in DECIDING if not each[n].is_complete})
+    open_core = sorted({n for each in outcomes for n in _TELLING if not each[n].is_complete})
     if open_core:
         return "Low", f"open: {', '.join(open_core)}"
     others = {n for each in outcomes for n, one in each.items() if not one.is_complete}
     if others:
-        return "Medium", f"{', '.join(DECIDING)} settled; {len(others)} others open"
+        return "Medium", f"{', '.join(_TELLING)} settled; {len(others)} others open"
     return "High", "every check settled"
 
 
@@ -231,29 +235,9 @@ def _simulations(case: Case, view: View) -> Iterator[str]:
             yield from simulation_lines(result)
 
 
-def _history(view: View) -> HistoryRow | None:
-    found = view.history
-    if found is None:
-        return None
-    expected = expected_interruptions(view)
-    seen = f"{found.events} events in {found.node_hours:,.0f} node-hours"
-    if expected is None:
-        return HistoryRow(
-            events=found.events,
-            node_hours=found.node_hours,
-            said=f"too little history: {seen}; a range is shown from 3 events and 1,000 node-hours",
-        )
-    return HistoryRow(
-        events=found.events,
-        node_hours=found.node_hours,
-        said=f"{seen}: {expected.low:.1f} to {expected.high:.1f} interruptions to expect in "
-        f"{length_key(view.run.hours)} h (exact Poisson interval, 95 %)",
-        low=round(expected.low, 2),
-        high=round(expected.high, 2),
-    )
-
-
-def _not_seen(case: Case, gathered: Gathered, checks: Sequence[CheckRow]) -> Iterator[NotSeenRow]:
+def _not_seen(
+    case: Case, gathered: Gathered, checks: Sequence[CheckRow], view: View
+) -> Iterator[NotSeenRow]:
     seen: set[str] = set()
     for row in not_seen_rows(case, gathered):
         if row.what not in seen:
@@ -267,6 +251,7 @@ def _not_seen(case: Case, gathered: Gathered, checks: Sequence[CheckRow]) -> Ite
                 reason="not settled",
                 closes_with=check.closes_with or "see the check",
             )
+    yield from unread_history(view)
 
 
 def exit_code(report: PreflightReport, *, fail_on_risk: bool = False) -> int:

@@ -11,14 +11,16 @@ from gpuvet.aws.hyperpod import read_cluster
 from gpuvet.aws.network import (
     read_efa_limits,
     read_instances,
+    read_prefix_lists,
     read_region_interfaces,
     read_security_groups,
 )
 from gpuvet.aws.support_reads import read_place
 from gpuvet.calculators.capacity_evidence import CapacityEvidence
-from gpuvet.calculators.poisson import History
 from gpuvet.calculators.run_capacity import extension_hours
+from gpuvet.calculators.security_groups import prefix_lists_of
 from gpuvet.calculators.storage_inputs import StorageInputs, of_the_job, seen_systems
+from gpuvet.calculators.verdict import view_nodes
 from gpuvet.case import Case
 from gpuvet.checks.preflight.holdings import holdings
 from gpuvet.checks.preflight.p01_capacity_end import LEAST_MARGIN
@@ -29,25 +31,30 @@ from gpuvet.checks.preflight.view import JobFile, Run, RunNode, View
 from gpuvet.model.capacity import Reservation, Subnet
 from gpuvet.model.case import CaseNode
 from gpuvet.model.cause import Failure, Symptom
-from gpuvet.model.changes import EventMeaning
 from gpuvet.model.cluster import NodeEvidence, Orchestrator
 from gpuvet.model.cluster_state import HyperPodCluster
 from gpuvet.model.evidence import Reason, Window
 from gpuvet.model.readiness import Offering
+from gpuvet.model.software import SoftwareVersion
 from gpuvet.model.verdict import NodeVerdict
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import Gathered
+from gpuvet.modes.fault_history import read_history
 from gpuvet.modes.gather_network import read_routes, transport_lines
 from gpuvet.modes.gather_storage import storage_inputs
 from gpuvet.modes.preflight_account import (
     absent,
     account_readings,
+    arriving_reading,
     as_reading,
     key_readings,
     kubernetes_readings,
+    quota_readings,
 )
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.service_log import read_service_log
+from gpuvet.parse.kernel_log import RawLine
+from gpuvet.parse.nccl_log import parse_nccl
 
 # preflight P1: HyperPod says where a node came from when it comes up, maybe weeks ago.
 _EVENTS = timedelta(days=30)
@@ -116,12 +123,18 @@ def read_view(
         services=services.records,
         services_read=as_reading(services.services),
         manager_alive=_manager_alive(case, orchestrator, now),
-        history=_history(view),
     )
     view = _with_network(case, view)
     view = replace(view, **account_readings(case, view, now), **kubernetes_readings(case, view))
     view = _with_storage(case, view, _scope(case, gathered, now))
-    return replace(view, places=tuple(_places(case, orchestrator, view.nodes)))
+    view = replace(
+        view,
+        arriving=arriving_reading(case, gathered.nodes, now),
+        keys=tuple(key_readings(case, view)),
+        places=tuple(_places(case, orchestrator, view.nodes)),
+        **quota_readings(case, view, now),
+    )
+    return replace(view, history=read_history(case, view, view_nodes(gathered.evidence)))
 
 
 def _with_storage(case: Case, view: View, scope: Scope) -> View:
@@ -133,10 +146,18 @@ def _with_storage(case: Case, view: View, scope: Scope) -> View:
         storage=storage,
         systems=of_the_job(seen_systems(storage)),
         subnets=_with_subnets_of(case, view.subnets, storage),
-        keys=tuple(key_readings(case, storage)),
         nccl=nccl,
+        versions=(*nccl.versions, *_versions_told(case, scope.now)),
         nccl_unread=tuple(one.what for one in unread),
     )
+
+
+def _versions_told(case: Case, now: datetime) -> Iterable[SoftwareVersion]:
+    """Yield the versions that commands run on nodes and service logs of a case name."""
+    for text in (*case.transcripts, *case.service_logs):
+        lines = (RawLine(line, place) for place, line in enumerate(text.text.splitlines(), 1))
+        found = parse_nccl(lines, node=text.node or "", stream=text.file, reference_time=now)
+        yield from found.versions
 
 
 def _scope(case: Case, gathered: Gathered, now: datetime) -> Scope:
@@ -264,24 +285,6 @@ def _places(
         yield as_reading(read_place(case.aws, case.meta.cluster, node.node))
 
 
-def _history(view: View) -> History | None:
-    """Return replacements and reboots of the last weeks against the nodes' own hours."""
-    if not view.is_hyperpod or not view.events.is_complete:
-        return None
-    telling = {EventMeaning.REPLACEMENT, EventMeaning.REBOOT}
-    faults = {
-        (event.meaning, event.instance or event.operation or event.id)
-        for event in rows(view.events)
-        if event.meaning in telling
-    }
-    spans = (
-        min(view.now - node.launched_at, _EVENTS)
-        for node in view.nodes
-        if node.launched_at is not None and node.launched_at < view.now
-    )
-    return History(len(faults), round(sum(spans, timedelta(0)) / timedelta(hours=1), 1))
-
-
 def _manager_alive(case: Case, orchestrator: Orchestrator, now: datetime) -> bool | None:
     """Say whether clustermgtd wrote lately; None where that could not be read."""
     name = case.meta.cluster
@@ -315,6 +318,9 @@ def _with_network(case: Case, view: View) -> View:
     subnets = sorted({*own} or {*view.subnets_of(None)})
     if names:
         view = replace(view, groups=as_reading(read_security_groups(door, names)))
+    lists = prefix_lists_of(rows(view.groups))
+    if lists:
+        view = replace(view, prefix_lists=as_reading(read_prefix_lists(door, lists)))
     return replace(view, routes=as_reading(read_routes(case, subnets))) if subnets else view
 
 

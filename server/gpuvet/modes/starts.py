@@ -4,14 +4,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from gpuvet.calculators.gpu_activity import power_fall, stopped_at
+from gpuvet.calculators.gpu_activity import (
+    GPU_POWER,
+    MEASURES,
+    measure_of,
+    power_fall,
+    stopped_at,
+)
 from gpuvet.calculators.outliers import standings
 from gpuvet.calculators.slowdown import slowdown
 from gpuvet.case import Case
 from gpuvet.model.case import CaseNode
 from gpuvet.model.cause import Failure, Symptom
 from gpuvet.model.cluster import ClusterEvidence
-from gpuvet.modes.gather_gpu import gather_gpu
+from gpuvet.model.evidence import Window
+from gpuvet.modes.gather_gpu import GpuPower, gather_gpu
 from gpuvet.modes.job_lines import job_lines
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.job_steps import step_points
@@ -87,7 +94,7 @@ def _gpu_power(
     case: Case, resolved: Resolved, nodes: Sequence[CaseNode], symptom: Symptom
 ) -> Iterator[Failure]:
     window = resolved.window
-    gpu = gather_gpu(case, window.padded(_PAD, _PAD), resolved.now, [n.node for n in nodes])
+    gpu = read_gpu(case, window, resolved.now, nodes)
     if symptom is Symptom.SLOW:
         fall = power_fall(gpu.series, window)
         if fall is not None:
@@ -96,7 +103,7 @@ def _gpu_power(
                 at=fall.at,
                 precision_seconds=float(fall.precision_seconds),
                 source=(
-                    f"GPU power of {fall.gpus} GPUs fell from {fall.before_percent:.0f} % to "
+                    f"{fall.measure} of {fall.gpus} GPUs fell from {fall.before_percent:.0f} % to "
                     f"{fall.after_percent:.0f} %"
                 ),
                 observed=True,
@@ -109,9 +116,19 @@ def _gpu_power(
             symptom=symptom,
             at=stopped,
             precision_seconds=60.0,
-            source="every GPU of the job below 5 % power",
+            source=_stop_words(measure_of(gpu.series)),
             observed=True,
         )
+
+
+def _stop_words(measure: str) -> str:
+    word = "power" if measure == MEASURES[GPU_POWER] else measure.removeprefix("GPU ")
+    return f"every GPU of the job below 5 % {word}"
+
+
+def read_gpu(case: Case, window: Window, now: datetime, nodes: Sequence[CaseNode]) -> GpuPower:
+    """Return GPU activity around a window."""
+    return gather_gpu(case, window.padded(_PAD, _PAD), now, nodes)
 
 
 def outlier_sentences(evidence: ClusterEvidence) -> tuple[str, ...]:

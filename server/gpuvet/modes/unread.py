@@ -1,13 +1,21 @@
 """Readings of an account that failed, as rows of what was not seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpuvet.aws.closing import closes_with, reason_of, subject_of
 from gpuvet.case.case import Case
+from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason
 from gpuvet.model.report import NotSeenRow
 
 _REASONS = frozenset(Reason)
+
+
+def not_of_the_ledger(case: Case, rows: Iterable[NotSeen]) -> tuple[NotSeen, ...]:
+    """Return the absences that the list of failed readings does not tell by itself."""
+    answers = case.ledger.incomplete() if case.ledger else ()
+    told = {subject_of(answer) for answer in answers}
+    return tuple(row for row in rows if row.what not in told)
 
 
 def unread_rows(case: Case) -> Iterator[NotSeenRow]:

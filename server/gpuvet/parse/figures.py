@@ -1,7 +1,7 @@
 """Ids, names, numbers and times of a text, and whether another text holds the same. Pure.
 
-Left out: numbers of one digit. A value is the same however it is grouped: 1,874 and 1874.0 are,
-96.4 and 96.39 are not.
+Left out: numbers of one digit, and those that count the items of a list. A value is the same
+however it is grouped: 1,874 and 1874.0 are, 96.4 and 96.39 are not. A version is one number.
 """
 
 import re
@@ -33,7 +33,10 @@ _NAME = re.compile(
     r"|\b[A-Za-z]\w{0,60}(?:[-/._:]\w{1,60}){0,6}[-/._:]\d\w*(?:[-/._:]\w+)*"  # us-east-2
     r"|\bv\d+(?:\.\d+)+\b"
 )
-_NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w*[-_/]\w*[A-Za-z])")
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:\d+(?:\.\d+){2,}|(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
+    r"(?!\w*[-_/]\w*[A-Za-z])"
+)
 _FIGURE = re.compile(
     rf"(?<!\w)(?:(?P<time>{_TIMES.pattern})|(?P<name>{_NAME.pattern})|(?P<number>{_NUMBER.pattern}))"
 )
@@ -57,7 +60,18 @@ class Figure:
 def figures(text: str) -> Iterator[Figure]:
     """Yield every id, name, number and time, in reading order within a stretch."""
     for start, end in _stretches(text):
-        yield from _figures_of(text[start:end], start)
+        for figure in _figures_of(text[start:end], start):
+            if not _is_list_number(figure, text):
+                yield figure
+
+
+def _is_list_number(figure: Figure, text: str) -> bool:
+    """Whether a number only counts the items of an ordered list: `10. Restart the agent`."""
+    end = figure.offset + len(figure.shown)
+    if figure.kind != "number" or text[end : end + 2] not in {". ", ") "}:
+        return False
+    line = text.rfind("\n", 0, figure.offset) + 1
+    return not text[line : figure.offset].strip(" \t>")
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
@@ -120,7 +134,9 @@ class NumberForms(NamedTuple):
 
 
 def number_forms(shown: str) -> NumberForms:
-    """Return the forms to look for."""
+    """Return the forms to look for; a version, 570.133.20, has the one it is written in."""
+    if shown.count(".") > 1:
+        return NumberForms((shown,), "")
     whole, _, decimals = shown.replace(",", "").partition(".")
     grouped = f"{int(whole):,}" if len(whole) <= MAX_GROUPED else whole
     wholes = (whole,) if grouped == whole else (whole, grouped)

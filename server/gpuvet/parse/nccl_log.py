@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TypeVar
 
-from gpuvet.model.events import Source, TimeQuality
+from gpuvet.model.events import Record, Source, TimeQuality
 from gpuvet.model.network import (
     NcclKind,
     NcclLine,
@@ -18,11 +18,13 @@ from gpuvet.model.network import (
     RankPlace,
     WatchdogLine,
 )
+from gpuvet.model.software import SoftwareVersion
 from gpuvet.parse.kernel_log import RawLine
 from gpuvet.parse.nccl_line import NcclText, read_nccl_line
 from gpuvet.parse.peers import PeerText, read_peer_line
 from gpuvet.parse.place import Place, Spot
 from gpuvet.parse.rank_tokens import FileTokens, file_tokens, rank_tokens
+from gpuvet.parse.software_versions import VERSION_WORDS, read_versions
 from gpuvet.parse.untrusted import clean
 from gpuvet.parse.watchdog import glog_time, read_watchdog_line
 from gpuvet.parse.wrappers import peel
@@ -35,9 +37,12 @@ CANDIDATES = (
     r"|NVLS|Error|fail|Fail|WARN)|NCCL WARN|nccl[A-Z][A-Za-z]*Error|[Ww]atchdog"
     r"|last (enqueued|completed)|monitoredBarrier|waiting for clients|[Uu]nresponsive"
     r"|host id:|EFA addr|remote peer|peer .* unreachable|ibv_reg_mr|fi_getinfo"
-    r"|NVRM:.*NVLink|PIDFile=|CX[0-9]* ?[Bb]ridge"
+    rf"|NVRM:.*NVLink|PIDFile=|CX[0-9]* ?[Bb]ridge|{VERSION_WORDS}"
 )
-_WORTH = re.compile(CANDIDATES + r"|[Ll]ocal[_ ]?[Rr]ank|not responding|[Cc]onnect to |LOCAL_RANK")
+_WORTH = re.compile(
+    CANDIDATES
+    + r"|CUDA Version|GNU/Linux|[Ll]ocal[_ ]?[Rr]ank|not responding|[Cc]onnect to |LOCAL_RANK"
+)
 _MOST_LINKS = 50
 # Ours: no line of these programs is longer; what follows would only cost time.
 _LONGEST_LINE, _LONGEST_BODY = 16 * 1024, 4 * 1024
@@ -62,6 +67,7 @@ class _Reader:
         self.places: dict[tuple[int, int | None], RankPlace] = {}
         self.links: list[str] = []
         self.benign: dict[str, None] = {}
+        self.versions: list[SoftwareVersion] = []
         self.read = 0
         self._open: tuple[int, PeerComplaint] | None = None
 
@@ -77,7 +83,11 @@ class _Reader:
         self._benign(peeled.body)
         for whole in peeled.body.splitlines():
             body = whole[:_LONGEST_BODY]
-            self._one(body, self._place(spot, body), pod or None)
+            place_of_body = self._place(spot, body)
+            self.versions += [
+                SoftwareVersion(**place_of_body, **said._asdict()) for said in read_versions(body)
+            ]
+            self._one(body, place_of_body, pod or None)
 
     def _place(self, spot: Spot, body: str) -> Place:
         found = spot.place(Source.USER_SPACE)
@@ -211,6 +221,7 @@ def parse_nccl(
         places=tuple(reader.places.values()),
         driver_links=tuple(reader.links),
         benign=tuple(reader.benign),
+        versions=tuple(reader.versions),
         read=reader.read,
     )
 
@@ -225,6 +236,7 @@ def joined_logs(logs: Iterable[NcclLog]) -> NcclLog:
         places=tuple(sorted(_each(log.places for log in found), key=repr)),
         driver_links=tuple(sorted(_each(log.driver_links for log in found))),
         benign=tuple(sorted(_each(log.benign for log in found))),
+        versions=tuple(sorted(_each(log.versions for log in found), key=_order)),
         read=sum(log.read for log in found),
     )
 
@@ -234,6 +246,6 @@ def _each(parts: Iterable[Iterable[T]]) -> list[T]:
     return list(dict.fromkeys(one for part in parts for one in part))
 
 
-def _order(one: NcclLine | WatchdogLine | PeerComplaint) -> tuple[str, str, int, str]:
+def _order(one: Record) -> tuple[str, str, int, str]:
     at = one.at.isoformat() if one.at else ""
     return (at, one.stream, one.line, repr(one))

@@ -1,6 +1,6 @@
 """A preflight laid out for the HTML page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.preflight import CheckRow, PreflightReport
@@ -10,6 +10,7 @@ from gpuvet.report.preflight import by_urgency
 from gpuvet.report.words import plain, span, utc, whole_plain
 
 _TONES = {Ready.NO: "bad", Ready.WITH_RISKS: "warn", Ready.YES: "good", Ready.NOT_DECIDED: "warn"}
+_MOST_LED = 3
 _ADVERSE = frozenset({CheckStatus.FAIL, CheckStatus.RISK})
 
 
@@ -20,7 +21,7 @@ def preflight_model(report: PreflightReport) -> Page:
         kind="Preflight",
         title=f"Preflight {report.cluster or ''} {utc(report.now)}",
         headline=whole_plain(report.headline),
-        lead=whole_plain("; ".join(f"{c.id} {c.why}" for c in ordered if c.status in _ADVERSE)),
+        lead=_lead([c for c in ordered if c.status in _ADVERSE]),
         facts=tuple(_facts(report)),
         tiles=tuple(_tiles(report)),
         tables=(
@@ -29,6 +30,7 @@ def preflight_model(report: PreflightReport) -> Page:
             _starts(report),
             _arithmetic(ordered),
             _spec(report),
+            _past(report),
             _unseen(report),
         ),
         steps=tuple(
@@ -43,6 +45,14 @@ def preflight_model(report: PreflightReport) -> Page:
             (),
         ),
     )
+
+
+def _lead(adverse: Sequence[CheckRow]) -> str:
+    """Return the worst findings as sentences; the table has all of them."""
+    told = [f"{one.id} {one.why.rstrip('.')}." for one in adverse[:_MOST_LED]]
+    rest = len(adverse) - len(told)
+    more = [f"{rest} more are in the table of checks."] if rest > 0 else []
+    return whole_plain(" ".join([*told, *more]))
 
 
 def _facts(report: PreflightReport) -> Iterator[tuple[str, str]]:
@@ -189,6 +199,29 @@ def _spec(report: PreflightReport) -> Table:
         rows=rows,
         note="; ".join(plain(line) for line in report.simulation[:6]),
         empty="no job spec was given, or nothing was found in it",
+    )
+
+
+def _past(report: PreflightReport) -> Table:
+    history = report.history
+    rows = [
+        (
+            utc(one.at),
+            plain(", ".join(one.nodes)),
+            whole_plain(one.what),
+            ", ".join(one.told_by),
+            "counted" if one.counted else "outside of the hours seen",
+        )
+        for one in (history.past if history else ())[:MOST_ROWS]
+    ]
+    return Table(
+        key="past",
+        title="Faults and replacements before now",
+        columns=("When", "Nodes", "What", "Told by", "Counts"),
+        kinds=("text", "code", "text", "text", "text"),
+        rows=rows,
+        note=whole_plain("; ".join(history.not_counted)) if history else "",
+        empty="no fault and no replacement was told",
     )
 
 

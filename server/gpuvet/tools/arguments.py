@@ -1,77 +1,32 @@
-"""The arguments that tools share, described once."""
+"""The arguments of the tools: one model a family, each argument described once.
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+A tool's input schema, the check of what a model sends, and what a cursor carries are all made
+from these models.
+"""
 
-from pydantic import Field
+import json
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-Since = Annotated[
-    str | None,
-    Field(
-        description="Start of the window: ISO 8601 with Z, or back from now, e.g. '90m', '7d'. "
-        "Default: the case's window, else the last 24 h.",
-        max_length=40,
-        examples=["2026-03-02T09:00:00Z", "24h"],
-    ),
-]
-Until = Annotated[
-    str | None,
-    Field(description="End of the window, same forms. Default: now.", max_length=40),
-]
-FailureAt = Annotated[
-    str | None,
-    Field(
-        description="When the job failed, ISO 8601 with Z; it decides what may be the cause.",
-        max_length=40,
-    ),
-]
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from gpuvet.model.untyped import is_array
+
+
+def _listed(value: object) -> object:
+    """Return a list that came as JSON text, or as text with commas, as a list."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed: object = json.loads(value)
+    except ValueError:
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return parsed if is_array(parsed) else [value]
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Detail = Annotated[
     Literal["summary", "full"],
-    Field(description="'full' allows four times the length a page."),
-]
-Cursor = Annotated[
-    str | None,
-    Field(description="From an earlier answer, to go on with its next nodes.", max_length=2000),
-]
-Nodes = Annotated[
-    tuple[str, ...],
-    Field(description="Instance ids to show; empty for all.", max_length=200),
-]
-Question = Annotated[
-    str | None,
-    Field(
-        description="What is being asked, in the user's words; it gives symptom and times.",
-        max_length=2000,
-    ),
-]
-Cluster = Annotated[
-    str | None,
-    Field(
-        description="Live account: name or ARN of a HyperPod, EKS or ParallelCluster cluster.",
-        max_length=400,
-    ),
-]
-Instances = Annotated[
-    str | None,
-    Field(
-        description="Live account: instance ids with commas, instead of a cluster.", max_length=800
-    ),
-]
-Tag = Annotated[
-    str | None,
-    Field(description="Live account: KEY=VALUE of instances, instead of these.", max_length=400),
-]
-Profile = Annotated[
-    str | None,
-    Field(description="AWS profile, of those the server was started with.", max_length=128),
-]
-Region = Annotated[
-    str | None,
-    Field(description="AWS region, of those the server was started with.", max_length=40),
-]
-Role = Annotated[
-    str | None,
-    Field(description="Role ARN, of those the server was started with.", max_length=700),
+    Field(description="full: four times the length."),
 ]
 
 
@@ -85,7 +40,77 @@ class Where(NamedTuple):
     region: str | None = None
     role: str | None = None
 
-    @classmethod
-    def of(cls, question: Mapping[str, str | None]) -> "Where":
-        """Return the part of a question, fresh or from a cursor, that says where."""
-        return cls(**{name: question.get(name) for name in cls._fields})
+
+class Arguments(BaseModel):
+    """What a tool takes. Values are coerced; unknown and misspelt arguments are refused."""
+
+    # Left out of a cursor: how much is shown, the cursor itself, and what is too long for one.
+    not_carried: ClassVar[frozenset[str]] = frozenset({"detail", "cursor"})
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def carried(self) -> dict[str, Any]:
+        """Return what a cursor carries of the question."""
+        return self.model_dump(
+            mode="json", exclude=set(self.not_carried), exclude_defaults=True, exclude_none=True
+        )
+
+    @property
+    def where(self) -> Where:
+        """Which nodes of which account."""
+        return Where(**{name: getattr(self, name, None) for name in Where._fields})
+
+
+class Account(Arguments):
+    """Whose account is asked, and where."""
+
+    profile: str | None = Field(None, description="Of those given at start.", max_length=128)
+    region: str | None = Field(None, description="Of those given at start.", max_length=40)
+    role: str | None = Field(None, description="ARN, of those given at start.", max_length=700)
+
+
+class Nodes(Account):
+    """Which nodes of a live account; a server over a case knows them already."""
+
+    cluster: str | None = Field(None, description="Name or ARN.", max_length=400)
+    instances: str | None = Field(
+        None, description="Instead of cluster: ids with commas.", max_length=800
+    )
+    tag: str | None = Field(None, description="Instead of cluster: KEY=VALUE.", max_length=400)
+
+
+class Paged(Arguments):
+    """How much is shown, and where to go on."""
+
+    detail: Detail = "summary"
+    cursor: str | None = Field(
+        None, description="Goes on after an earlier answer.", max_length=12_000
+    )
+
+
+class NodesPaged(Nodes, Paged):
+    """Which nodes, page by page."""
+
+
+class InWindow(NodesPaged):
+    """Which nodes, over a window."""
+
+    since: str | None = Field(
+        None,
+        description="ISO 8601 with Z, or back from now: 90m, 7d. Default 24h.",
+        max_length=40,
+    )
+    until: str | None = Field(None, description="Same forms. Default now.", max_length=40)
+
+
+class OfNodes(InWindow):
+    """Some of the nodes, over a window."""
+
+    nodes: Names = Field((), description="Instance ids to show; default all.", max_length=200)
+
+
+class Asked(InWindow):
+    """A question in words, over a window."""
+
+    question: str | None = Field(
+        None, description="The question in the user's words.", max_length=2000
+    )

@@ -1,6 +1,6 @@
 """A case behind the tools: read once, at the first call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,14 +8,13 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
-from gpuvet.model.audit import AuditReport
-from gpuvet.model.preflight import PreflightReport
-from gpuvet.model.report import IncidentReport, VerdictReport
-from gpuvet.tools.arguments import Where
+from gpuvet.model.progress import Progress, silent
 
 if TYPE_CHECKING:
     from gpuvet.case import Case
-    from gpuvet.modes.preflight_run import RunWords
+    from gpuvet.model.access import AccessReport
+    from gpuvet.tools.arguments import Where
+    from gpuvet.tools.request import AccountDoor, Opened
 
 
 def _present() -> datetime:
@@ -23,70 +22,63 @@ def _present() -> datetime:
 
 
 class CaseJudge:
-    """See `Source`. The path was given at start; no tool takes one."""
+    """See `Evidence`. The path was given at start; no tool takes one."""
 
     def __init__(
-        self, path: Path, *, question: str | None = None, clock: Callable[[], datetime] = _present
+        self,
+        path: Path,
+        *,
+        question: str | None = None,
+        clock: Callable[[], datetime] = _present,
+        allowed_groups: Sequence[str] = (),
     ) -> None:
         self._path = path
         self._question = question
         self._clock = clock
+        self._allowed_groups = tuple(allowed_groups)
         self._lock = Lock()
         self._case: Case | None = None
 
-    def verdicts(
-        self, *, since: str | None, until: str | None, failure_at: str | None, where: Where
-    ) -> VerdictReport:
-        """Return the verdict report of a window."""
-        _refuse_elsewhere(where)
+    def case(
+        self,
+        where: "Where",
+        *,
+        question: str | None = None,
+        now: datetime | None = None,
+        progress: Progress = silent,
+    ) -> "Opened":
+        """Return the case; see `Evidence.case`."""
+        del where, progress  # a case has its nodes, and nothing is waited for
+        from gpuvet.tools.request import Opened
+
+        case = self._read()
+        if question:
+            case = replace(case, meta=case.meta.model_copy(update={"question": question}))
+        return Opened(case, case.meta.now or now or self._clock(), self._allowed_groups)
+
+    def account(
+        self, where: "Where", *, now: datetime | None = None, progress: Progress = silent
+    ) -> "AccountDoor":
+        """Return the account as the case recorded it; see `Evidence.account`."""
+        from gpuvet.tools.request import AccountDoor
+
+        opened = self.case(where, now=now, progress=progress)
+        meta = opened.case.meta
+        return AccountDoor(opened.case.aws, opened.now, meta.account, meta.region, opened.case)
+
+    def access(self, where: "Where", *, progress: Progress = silent) -> "AccessReport":
+        """Refuse: a case has no credentials."""
+        del where, progress
+        raise UsageError("this server answers from a case, which has no credentials to check")
+
+    def node_names(self) -> tuple[str, ...]:
+        """Return the ids of the case's nodes, as its verdicts name them."""
         from gpuvet.modes.verdict import verdict_report
         from gpuvet.modes.window import Asked
 
-        asked = Asked(since=since, until=until, failure_at=failure_at)
-        return verdict_report(self._read(), asked, clock=self._clock())
-
-    def incident(
-        self,
-        *,
-        question: str | None,
-        since: str | None,
-        until: str | None,
-        failure_at: str | None,
-        where: Where,
-    ) -> IncidentReport:
-        """Return the incident report of a window."""
-        _refuse_elsewhere(where)
-        from gpuvet.modes.incident import incident_report
-        from gpuvet.modes.window import Asked
-
-        asked = Asked(since=since, until=until, failure_at=failure_at)
-        return incident_report(self._asked(question), asked, clock=self._clock())
-
-    def audit(
-        self, *, question: str | None, since: str | None, until: str | None, where: Where
-    ) -> AuditReport:
-        """Return the audit report of a window."""
-        _refuse_elsewhere(where)
-        from gpuvet.modes.audit import audit_report
-        from gpuvet.modes.window import Asked
-
-        asked = Asked(since=since, until=until)
-        return audit_report(self._asked(question), asked, clock=self._clock())
-
-    def _asked(self, question: str | None) -> "Case":
         case = self._read()
-        if not question:
-            return case
-        return replace(case, meta=case.meta.model_copy(update={"question": question}))
-
-    def preflight(
-        self, *, question: str | None, words: "RunWords", where: Where
-    ) -> PreflightReport:
-        """Return the preflight report of a run."""
-        _refuse_elsewhere(where)
-        from gpuvet.modes.preflight import preflight_report
-
-        return preflight_report(self._asked(question), words, clock=self._clock())
+        clock = case.meta.now or self._clock()
+        return tuple(verdict_report(case, Asked(), clock=clock).verdicts)
 
     def _read(self) -> "Case":
         from gpuvet.case import load_case
@@ -96,11 +88,3 @@ class CaseJudge:
             if self._case is None:
                 self._case = load_case(self._path, question=self._question)
             return self._case
-
-
-def _refuse_elsewhere(where: Where) -> None:
-    if where != Where():
-        raise UsageError(
-            "this server answers from the case it was started with: leave out cluster, instances, "
-            "tag, profile, region and role, or start it without --case"
-        )

@@ -8,30 +8,48 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from gpuvet.errors import UsageError
 
-# Several stateless processes share a key through this variable; alone, a process makes its own.
+# Several stateless processes share a key through one of these; alone, a process makes its own.
 KEY_VARIABLE = "GPUVET_CURSOR_KEY"
+KEY_FILE_VARIABLE = "GPUVET_CURSOR_KEY_FILE"
+_LEAST_KEY, _MOST_KEY = 16, 4_096  # characters
 _TAG_BYTES = 16
-MOST_CHARACTERS = 2000
+MOST_CHARACTERS = 12_000
 
 _own_key = secrets.token_bytes(32)
 
 
 def _key() -> bytes:
-    shared = os.environ.get(KEY_VARIABLE)
+    shared = _shared_key()
     return hashlib.sha256(shared.encode()).digest() if shared else _own_key
 
 
-def seal(state: Mapping[str, str | int | None]) -> str:
-    """Return a cursor that carries a question and an offset."""
-    body = json.dumps(state, sort_keys=True, separators=(",", ":")).encode()
+def _shared_key() -> str:
+    path = os.environ.get(KEY_FILE_VARIABLE)
+    if not path:
+        return os.environ.get(KEY_VARIABLE, "")
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            key = file.read(_MOST_KEY).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{KEY_FILE_VARIABLE} names a file that cannot be read") from error
+    if len(key) < _LEAST_KEY:
+        raise UsageError(f"{KEY_FILE_VARIABLE} names a file with less than {_LEAST_KEY} characters")
+    return key
+
+
+def seal(state: Mapping[str, Any]) -> str:
+    """Return a cursor that carries a question, its clock and an offset."""
+    body = json.dumps(state, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
     tag = hmac.new(_key(), body, hashlib.sha256).digest()[:_TAG_BYTES]
     return base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
 
 
-def unseal(cursor: str) -> dict[str, str | int | None]:
+def unseal(cursor: str) -> dict[str, Any]:
     """Return what a cursor carries.
 
     Raises:
@@ -48,5 +66,5 @@ def unseal(cursor: str) -> dict[str, str | int | None]:
     expected = hmac.new(_key(), body, hashlib.sha256).digest()[:_TAG_BYTES]
     if not hmac.compare_digest(tag, expected):
         raise refused
-    state: dict[str, str | int | None] = json.loads(body)
+    state: dict[str, Any] = json.loads(body)
     return state

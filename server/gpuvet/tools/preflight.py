@@ -1,10 +1,7 @@
 """The tool that answers whether a run would survive until its end."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import ClassVar
 
-from mcp.types import CallToolResult
 from pydantic import AwareDatetime, Field
 
 from gpuvet.model.base import Value
@@ -18,48 +15,13 @@ from gpuvet.model.preflight import (
     SpecFindingRow,
 )
 from gpuvet.model.readiness import Ready
-from gpuvet.tools.arguments import (
-    Cluster,
-    Cursor,
-    Detail,
-    Instances,
-    Profile,
-    Question,
-    Region,
-    Role,
-    Tag,
-    Where,
-)
-from gpuvet.tools.paging import onward, resume, with_rest
-from gpuvet.tools.reply import fit, limit_of, reply
-
-if TYPE_CHECKING:
-    from gpuvet.modes.preflight_run import RunWords
+from gpuvet.modes.preflight import preflight_report as report_preflight
+from gpuvet.modes.preflight_run import RunWords
+from gpuvet.tools.arguments import NodesPaged
+from gpuvet.tools.request import Reply, Request, Rest, detail_of
 
 _MOST_SPEC_FINDINGS = 12
 _WHY_CHARACTERS = 300
-
-Start = Annotated[
-    str | None,
-    Field(description="Start of the run, ISO 8601 with Z. Default: now.", max_length=40),
-]
-Hours = Annotated[
-    float | None,
-    Field(description="Length of the run in hours. Default: 24, 48 and 72 are each decided."),
-]
-CheckpointEvery = Annotated[
-    str | None,
-    Field(description="Time between checkpoints, e.g. '30m', '2h'.", max_length=20),
-]
-RunNodes = Annotated[int | None, Field(description="Nodes the run takes.")]
-AutoResume = Annotated[
-    bool | None,
-    Field(description="Whether the job restarts by itself (srun --auto-resume=1, an operator)."),
-]
-JobSpecText = Annotated[
-    str | None,
-    Field(description="Text of the HyperPodPyTorchJob or its log monitors.", max_length=200_000),
-]
 
 
 class ShortCheck(Value):
@@ -101,88 +63,53 @@ class PreflightPage(Value):
     cursor: str | None = None
 
 
-class Preflighter(Protocol):
-    """Whatever can judge a run that has not begun."""
+class RunQuestion(NodesPaged):
+    """What `preflight_report` takes."""
 
-    def preflight(
-        self, *, question: str | None, words: "RunWords", where: Where
-    ) -> PreflightReport:
-        """Return the preflight report of a run."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PreflightTools:
-    """Questions about a run that has not begun."""
-
-    source: Preflighter
-
-    def preflight_report(
-        self,
-        question: Question = None,
-        start: Start = None,
-        hours: Hours = None,
-        checkpoint_every: CheckpointEvery = None,
-        nodes: RunNodes = None,
-        auto_resume: AutoResume = None,
-        job_spec: JobSpecText = None,
-        cluster: Cluster = None,
-        instances: Instances = None,
-        tag: Tag = None,
-        profile: Profile = None,
-        region: Region = None,
-        role: Role = None,
-        detail: Detail = "summary",
-        cursor: Cursor = None,
-    ) -> Annotated[CallToolResult, PreflightPage]:
-        """Say whether a run would survive until its end: Yes, Yes with risks, No, Not decided.
-
-        Decides each run length from capacity (usable until, gaps, latest safe start), recovery,
-        log sight, EFA, storage, addresses, versions and the job spec. Each check gives its
-        arithmetic in UTC, one operator action, and what closes it if open. Asks nothing back.
-        """
-        # A job spec is too long for a cursor: whoever goes on with a page gives it again.
-        asked: dict[str, str | None] = {
-            "question": question,
-            "start": start,
-            "hours": _text(hours),
-            "checkpoint_every": checkpoint_every,
-            "nodes": _text(nodes),
-            "auto_resume": _text(auto_resume),
-            **Where(cluster, instances, tag, profile, region, role)._asdict(),
-        }
-        begin = resume(cursor, "preflight_report", asked)
-        report = self._report(asked, job_spec)
-        ordered = _by_urgency(report.checks)
-
-        def page(count: int) -> tuple[PreflightPage, str]:
-            kept = ordered[begin : begin + count]
-            rest = onward("preflight_report", asked, begin + len(kept), len(ordered))
-            text = report.markdown if detail == "full" else report.short
-            return (
-                _page(report, kept, total=len(ordered), cursor=rest),
-                with_rest(text, len(kept), len(ordered), rest),
-            )
-
-        answer, text, _ = fit(page, len(ordered) - begin, limit_of(detail))
-        return reply(answer, text)
-
-    def _report(self, asked: Mapping[str, str | None], job_spec: str | None) -> PreflightReport:
-        from gpuvet.modes.preflight_run import RunWords
-
-        words = RunWords(
-            start=asked["start"],
-            hours=float(asked["hours"]) if asked["hours"] else None,
-            checkpoint_every=asked["checkpoint_every"],
-            nodes=int(asked["nodes"]) if asked["nodes"] else None,
-            auto_resume=asked["auto_resume"] == "True" if asked["auto_resume"] else None,
-            spec=job_spec,
-        )
-        return self.source.preflight(question=asked["question"], words=words, where=Where.of(asked))
+    # A job spec is too long for a cursor: whoever goes on with a page gives it again.
+    not_carried: ClassVar[frozenset[str]] = NodesPaged.not_carried | {"job_spec"}
+    question: str | None = Field(
+        None, description="The question in the user's words.", max_length=2000
+    )
+    start: str | None = Field(
+        None, description="Start of the run, ISO 8601 with Z. Default: now.", max_length=40
+    )
+    hours: float | None = Field(None, description="Length in hours. Default: 24, 48 and 72.")
+    checkpoint_every: str | None = Field(
+        None, description="Time between checkpoints, e.g. '30m', '2h'.", max_length=20
+    )
+    nodes: int | None = Field(None, description="Nodes the run takes.")
+    auto_resume: bool | None = Field(None, description="Whether the job restarts by itself.")
+    job_spec: str | None = Field(
+        None,
+        description="Text of the HyperPodPyTorchJob or its log monitors.",
+        max_length=200_000,
+    )
 
 
-def _text(value: float | None) -> str | None:
-    return None if value is None else str(value)
+def preflight_report(request: Request, asked: RunQuestion) -> Reply[PreflightPage]:
+    """Say whether a run would survive until its end: Yes, Yes with risks, No, Not decided.
+
+    Decides each run length from capacity (usable until, gaps, latest safe start), recovery, log
+    sight, EFA, storage, addresses, versions and the job spec. Each check gives its arithmetic in
+    UTC, one operator action, and what closes it if open. Asks nothing back.
+    """
+    opened = request.case(asked.question)
+    words = RunWords(
+        start=asked.start,
+        hours=asked.hours,
+        checkpoint_every=asked.checkpoint_every,
+        nodes=asked.nodes,
+        auto_resume=asked.auto_resume,
+        spec=asked.job_spec,
+    )
+    report = report_preflight(opened.case, words, clock=opened.now)
+
+    def page(kept: tuple[CheckRow, ...], rest: Rest) -> tuple[PreflightPage, str]:
+        text = report.markdown if detail_of(asked) == "full" else report.short
+        return _page(report, kept, rest), text
+
+    return request.page(_by_urgency(report.checks), page, now=report.now)
 
 
 def _by_urgency(checks: tuple[CheckRow, ...]) -> list[CheckRow]:
@@ -201,9 +128,7 @@ _ORDER = (
 )
 
 
-def _page(
-    report: PreflightReport, checks: list[CheckRow], *, total: int, cursor: str | None
-) -> PreflightPage:
+def _page(report: PreflightReport, checks: tuple[CheckRow, ...], rest: Rest) -> PreflightPage:
     counts: dict[CheckStatus, int] = {}
     for check in report.checks:
         counts[check.status] = counts.get(check.status, 0) + 1
@@ -221,9 +146,7 @@ def _page(
         counts=counts,
         checks=tuple(_short(check) for check in checks),
         spec_findings=report.spec_findings[:_MOST_SPEC_FINDINGS],
-        shown=len(checks),
-        total=total,
-        cursor=cursor,
+        **rest._asdict(),
     )
 
 

@@ -1,14 +1,16 @@
-"""Answers that fit: one page of a report, its two halves saying the same."""
+"""What a tool hands back: both halves say the same, within their bytes."""
 
 import json
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.types import CallToolResult, TextContent
 
-from gpuvet.model.base import Value
+if TYPE_CHECKING:
+    from gpuvet.model.base import Value
+    from gpuvet.tools.request import Reply
 
-Answer = TypeVar("Answer", bound=Value)
+Answer = TypeVar("Answer", bound="Value")
 
 SUMMARY_CHARACTERS = 8_000
 FULL_CHARACTERS = 32_000
@@ -21,21 +23,24 @@ def limit_of(detail: str) -> int:
     return FULL_CHARACTERS if detail == "full" else SUMMARY_CHARACTERS
 
 
-def reply(answer: Value, text: str) -> CallToolResult:
+def result_of(reply: "Reply[Any]") -> CallToolResult:
     """Return a tool result: text for hosts that show it, the value for those that read it."""
-    structured = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    text = reply.text
     if len(text) > MOST_CHARACTERS:
         text = text[: MOST_CHARACTERS - 60] + "\n\n[cut; ask again with a narrower question]"
     return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        structured_content=structured,
+        content=[TextContent(type="text", text=text)], structured_content=structured(reply.answer)
     )
 
 
-def size_of(answer: Value) -> int:
+def structured(answer: "Value") -> dict[str, Any]:
+    """Return the structured half of an answer: no nulls, names as on the wire."""
+    return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def size_of(answer: "Value") -> int:
     """Return the characters of an answer's structured half."""
-    dumped = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return len(json.dumps(dumped, separators=(",", ":")))
+    return len(json.dumps(structured(answer), separators=(",", ":")))
 
 
 def fit(

@@ -1,8 +1,7 @@
 """Tools over job specs: text in, findings, a simulation or a proposal out; no account is asked."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from mcp.types import CallToolResult
 from pydantic import Field
 
 from gpuvet.model.base import Value
@@ -14,53 +13,71 @@ from gpuvet.model.log_monitor import (
     Simulation,
 )
 from gpuvet.model.monitor_proposal import Spacing, Spread
-from gpuvet.tools.arguments import Detail
-from gpuvet.tools.reply import fit, limit_of, reply
+from gpuvet.modes.spec import bounded, check_text
+from gpuvet.modes.spec_simulate import TEXT_LIMITS, simulate_spec
+from gpuvet.modes.spec_suggest import suggest_monitors
+from gpuvet.report.simulation import simulation_text
+from gpuvet.report.spec import spec_markdown
+from gpuvet.report.suggestion import suggestion_text
+from gpuvet.tools.arguments import Arguments, Detail, Names
+from gpuvet.tools.reply import fit, limit_of
+from gpuvet.tools.request import Reply, Request
 
 _MOST_SPEC = 262_144  # ours: a manifest with a script inlined has some 20 kB
 _MOST_LOG = 4_000_000  # characters of a request; longer logs belong to the command line
 _FILE = "spec"
+_VERSION = "Of hyperpod-elastic-agent, e.g. 1.1.3."
+_LOG = "Lines of one pod's stdout with their time stamps, oldest first."
+_STAGE_START = "Second 0, as the log writes times. Default: the first stamp."
+_LOG_FORM = "raw: each line as printed; console_tee: the agent's [rank]: prefix."
 
-Spec = Annotated[
-    str,
-    Field(
-        description="The manifest itself, YAML or JSON: a HyperPodPyTorchJob or a bare "
-        "logMonitoringConfiguration.",
+LogForm = Literal["raw", "console_tee"] | None
+
+
+class SpecQuestion(Arguments):
+    """What `check_job_spec` takes."""
+
+    spec: str = Field(
+        description="YAML or JSON of a HyperPodPyTorchJob or a bare logMonitoringConfiguration.",
         max_length=_MOST_SPEC,
-    ),
-]
-Log = Annotated[
-    str,
-    Field(
-        description="Lines of one pod's stdout with their time stamps, oldest first.",
-        max_length=_MOST_LOG,
-    ),
-]
-InstanceType = Annotated[
-    str | None,
-    Field(description="Where the manifest names none, e.g. ml.p5.48xlarge.", max_length=40),
-]
-AgentVersion = Annotated[
-    str | None, Field(description="Of hyperpod-elastic-agent, e.g. 1.1.3.", max_length=20)
-]
-Codes = Annotated[
-    tuple[str, ...],
-    Field(description="Codes or their beginnings, e.g. HPJ12; empty for all.", max_length=50),
-]
-StageStart = Annotated[
-    str | None,
-    Field(
-        description="Second 0, as the log writes times. Default: the first stamp.", max_length=40
-    ),
-]
-EndSeconds = Annotated[
-    float | None,
-    Field(description="Length of the watch in s. Default: to the last stamp.", gt=0, le=31_536_000),
-]
-LogForm = Annotated[
-    Literal["raw", "console_tee"] | None,
-    Field(description="raw: each line as printed; console_tee: the agent's [rank]: prefix."),
-]
+    )
+    instance_type: str | None = Field(
+        None, description="Where the manifest names none, e.g. ml.p5.48xlarge.", max_length=40
+    )
+    agent_version: str | None = Field(None, description=_VERSION, max_length=20)
+    select: Names = Field(
+        (), description="Codes or their beginnings, e.g. HPJ12; default all.", max_length=50
+    )
+    ignore: Names = Field((), description="Codes to leave out.", max_length=50)
+    detail: Detail = "summary"
+
+
+class SimulationQuestion(Arguments):
+    """What `simulate_log_monitors` takes."""
+
+    spec: str = Field(description="The manifest, YAML or JSON.", max_length=_MOST_SPEC)
+    log: str = Field(description=_LOG, max_length=_MOST_LOG)
+    stage_start: str | None = Field(None, description=_STAGE_START, max_length=40)
+    end_seconds: float | None = Field(
+        None,
+        description="Length of the watch in s. Default: to the last stamp.",
+        gt=0,
+        le=31_536_000,
+    )
+    log_format: LogForm = Field(None, description=_LOG_FORM)
+    agent_version: str | None = Field(None, description=_VERSION, max_length=20)
+    detail: Detail = "summary"
+
+
+class SuggestionQuestion(Arguments):
+    """What `suggest_log_monitors` takes."""
+
+    log: str = Field(description=_LOG, max_length=_MOST_LOG)
+    bad_log: str | None = Field(
+        None, description="A run that should trip: hung, slow, diverged.", max_length=_MOST_LOG
+    )
+    stage_start: str | None = Field(None, description=_STAGE_START, max_length=40)
+    log_format: LogForm = Field(None, description=_LOG_FORM)
 
 
 class FindingRow(Value):
@@ -152,34 +169,28 @@ class SuggestionPage(Value):
     notes: tuple[str, ...]
 
 
-def check_job_spec(
-    spec: Spec,
-    instance_type: InstanceType = None,
-    agent_version: AgentVersion = None,
-    select: Codes = (),
-    ignore: Codes = (),
-    detail: Detail = "summary",
-) -> Annotated[CallToolResult, SpecPage]:
+def check_job_spec(request: Request, asked: SpecQuestion) -> Reply[SpecPage]:
     """Check a HyperPodPyTorchJob or its log monitors; works offline on text.
 
     Every finding has its HPJ code, severity, place, what is there, why it matters, the fix and
     the source. Template placeholders are named, not called errors. The manifest is data: nothing
     in it is followed, and its patterns run only in a child process with a deadline.
     """
-    from gpuvet.modes.spec import bounded, check_text
-    from gpuvet.report.spec import spec_markdown
-
+    del request  # no account is asked
     options = CheckOptions(
-        instance_type=instance_type, agent_version=agent_version, select=select, ignore=ignore
+        instance_type=asked.instance_type,
+        agent_version=asked.agent_version,
+        select=asked.select,
+        ignore=asked.ignore,
     )
-    report = check_text(spec, file=_FILE, options=options)
+    report = check_text(asked.spec, file=_FILE, options=options)
 
     def page(count: int) -> tuple[SpecPage, str]:
         kept = bounded(report, most=count)
         return _spec_page(kept, total=len(report.findings)), spec_markdown((kept,))
 
-    answer, text, _ = fit(page, len(report.findings), limit_of(detail))
-    return reply(answer, text)
+    answer, text, _ = fit(page, len(report.findings), limit_of(asked.detail))
+    return Reply(answer, text)
 
 
 def _spec_page(report: SpecReport, *, total: int) -> SpecPage:
@@ -202,31 +213,21 @@ def _finding(finding: Finding) -> FindingRow:
     return FindingRow.model_validate(row)
 
 
-def simulate_log_monitors(
-    spec: Spec,
-    log: Log,
-    stage_start: StageStart = None,
-    end_seconds: EndSeconds = None,
-    log_format: LogForm = None,
-    agent_version: AgentVersion = None,
-    detail: Detail = "summary",
-) -> Annotated[CallToolResult, SimulationPage]:
+def simulate_log_monitors(request: Request, asked: SimulationQuestion) -> Reply[SimulationPage]:
     """Step every log monitor of a spec over a log as the elastic agent does.
 
     The clock is the log's own stamps. Says for every rule its state and time, the first trip,
     the restart it causes, what the restart budget then does, and what is assumed of the operator.
     """
-    from gpuvet.modes.spec_simulate import TEXT_LIMITS, simulate_spec
-    from gpuvet.report.simulation import simulation_text
-
+    del request  # no account is asked
     result = simulate_spec(
-        spec,
+        asked.spec,
         file=_FILE,
-        text=log,
-        log_format=log_format,
-        stage_start=stage_start,
-        end_seconds=end_seconds,
-        agent=agent_version,
+        text=asked.log,
+        log_format=asked.log_format,
+        stage_start=asked.stage_start,
+        end_seconds=asked.end_seconds,
+        agent=asked.agent_version,
         limits=TEXT_LIMITS,
     )
 
@@ -234,8 +235,8 @@ def simulate_log_monitors(
         kept = result.model_copy(update={"rules": result.rules[:count]})
         return _simulation_page(kept, total=len(result.rules)), simulation_text(kept)
 
-    answer, text, _ = fit(page, len(result.rules), limit_of(detail))
-    return reply(answer, text)
+    answer, text, _ = fit(page, len(result.rules), limit_of(asked.detail))
+    return Reply(answer, text)
 
 
 def _simulation_page(result: Simulation, *, total: int) -> SimulationPage:
@@ -257,30 +258,19 @@ def _simulation_page(result: Simulation, *, total: int) -> SimulationPage:
     )
 
 
-def suggest_log_monitors(
-    log: Log,
-    bad_log: Annotated[
-        str | None,
-        Field(description="A run that should trip: hung, slow, diverged.", max_length=_MOST_LOG),
-    ] = None,
-    stage_start: StageStart = None,
-    log_format: LogForm = None,
-) -> Annotated[CallToolResult, SuggestionPage]:
+def suggest_log_monitors(request: Request, asked: SuggestionQuestion) -> Reply[SuggestionPage]:
     """Propose log monitors from the log of a healthy run, with reasons.
 
     Measures the spacing of step lines and the spread of their metrics, writes a whole
     logMonitoringConfiguration, and proves that the good run never trips it and when the bad one
     would.
     """
-    from gpuvet.modes.spec_simulate import TEXT_LIMITS
-    from gpuvet.modes.spec_suggest import suggest_monitors
-    from gpuvet.report.suggestion import suggestion_text
-
+    del request  # no account is asked
     proposal = suggest_monitors(
-        text=log,
-        bad_texts=() if bad_log is None else (bad_log,),
-        log_format=log_format,
-        stage_start=stage_start,
+        text=asked.log,
+        bad_texts=() if asked.bad_log is None else (asked.bad_log,),
+        log_format=asked.log_format,
+        stage_start=asked.stage_start,
         limits=TEXT_LIMITS,
     )
     answer = SuggestionPage(
@@ -292,7 +282,7 @@ def suggest_log_monitors(
         bad_runs=tuple(_run(each) for each in proposal.bad_runs),
         notes=proposal.notes,
     )
-    return reply(answer, suggestion_text(proposal))
+    return Reply(answer, suggestion_text(proposal))
 
 
 def _run(result: Simulation) -> RunRow:

@@ -7,12 +7,16 @@ import pytest
 
 from gpuvet.aws.alarms import read_alarms, read_schedules
 from gpuvet.aws.capacity_blocks import read_blocks, read_offerings
-from gpuvet.aws.eks import read_addons, read_nodegroups
-from gpuvet.aws.quotas import INTERFACES, read_quota, read_quotas
+from gpuvet.aws.eks import read_addons, read_nodegroups, read_secret_keys
+from gpuvet.aws.hyperpod import read_cluster
+from gpuvet.aws.network import read_prefix_lists
+from gpuvet.aws.quotas import INTERFACES, read_quota, read_quotas, read_usage
 from gpuvet.aws.recorded import RecordedAws
 from gpuvet.aws.recorded_calls import read_calls
 from gpuvet.aws.support_reads import read_key, read_place, read_retention, read_workspaces
 from gpuvet.model.evidence import Reason, Status
+from gpuvet.model.metrics import MetricName
+from gpuvet.model.network import PrefixList
 from gpuvet.model.readiness import (
     Addon,
     CapacityBlock,
@@ -21,6 +25,7 @@ from gpuvet.model.readiness import (
     NodeGroup,
     NodePlace,
     Offering,
+    Quota,
     Workspace,
 )
 
@@ -240,3 +245,91 @@ def test_a_refused_key_and_a_refused_place_are_no_values() -> None:
     aws = door(refusal("kms:DescribeKey"), refusal("sagemaker:DescribeClusterNode"))
     assert read_key(aws, "k").reason is Reason.DENIED
     assert read_place(aws, "c", "i-1").reason is Reason.DENIED
+
+
+def test_a_quota_tells_how_its_use_is_measured_and_the_last_point_is_the_use() -> None:
+    dimensions = {"Service": "EC2", "Resource": "vCPU", "Type": "Resource", "Class": "P/OnDemand"}
+    metric = {
+        "MetricNamespace": "AWS/Usage",
+        "MetricName": "ResourceCount",
+        "MetricDimensions": dimensions,
+        "MetricStatisticRecommendation": "Maximum",
+    }
+    quota = {"QuotaName": "Running On-Demand P instances", "Value": 768.0, "UsageMetric": metric}
+    points = {"Id": "m0", "Timestamps": [SINCE, SINCE.replace(minute=5)], "Values": [192.0, 384.0]}
+    own = door(
+        call("service-quotas:GetServiceQuota", {"Quota": quota}),
+        call("cloudwatch:GetMetricData", {"MetricDataResults": [points]}),
+    )
+
+    found = read_quota(own, "ec2", "L-417A185B").value
+    assert found is not None
+    used = read_usage(own, found, SINCE.replace(minute=10))
+
+    assert found.usage == MetricName(
+        namespace="AWS/Usage", metric="ResourceCount", dimensions=tuple(sorted(dimensions.items()))
+    )
+    assert (used.status, used.value) == (Status.OK, 384.0)
+
+
+def test_use_that_was_refused_or_has_no_metric_or_no_point_is_not_zero() -> None:
+    name = MetricName(namespace="AWS/Usage", metric="ResourceCount")
+    quota = Quota(name="q", value=1.0, usage=name)
+    refused = read_usage(door(refusal("cloudwatch:GetMetricData", "AccessDenied")), quota, SINCE)
+    silent = read_usage(
+        door(call("cloudwatch:GetMetricData", {"MetricDataResults": [{"Id": "m0"}]})), quota, SINCE
+    )
+    unmeasured = read_usage(door(), Quota(name="q", value=1.0), SINCE)
+
+    assert [(one.status, one.value) for one in (refused, silent, unmeasured)] == [
+        (Status.UNVERIFIED, None),
+        (Status.OK_EMPTY, None),
+        (Status.NOT_SUPPORTED, None),
+    ]
+
+
+def test_groups_of_hyperpod_log_groups_and_eks_name_their_keys() -> None:
+    volumes = [
+        {"EbsVolumeConfig": {"VolumeSizeInGB": 500, "VolumeKmsKeyId": "key-data"}},
+        {"EbsVolumeConfig": {"RootVolume": True, "VolumeKmsKeyId": "key-root"}},
+    ]
+    own = {"InstanceGroupName": "gpu", "InstanceStorageConfigs": volumes}
+    cluster = read_cluster(
+        door(call("sagemaker:DescribeCluster", {"ClusterName": "a", "InstanceGroups": [own]})), "a"
+    )
+    group = {"logGroupName": "g", "kmsKeyId": "key-logs"}
+    logs = read_retention(door(call("logs:DescribeLogGroups", {"logGroups": [group]})), ["g"])
+    described = {"cluster": {"encryptionConfig": [{"provider": {"keyArn": "key-secrets"}}]}}
+    secrets = read_secret_keys(door(call("eks:DescribeCluster", described)), "a")
+
+    assert cluster.value is not None
+    assert cluster.value.groups[0].volume_gb == (500,)
+    assert cluster.value.groups[0].volume_keys == ("key-data", "key-root")
+    assert logs.value == (GroupRetention(name="g", key="key-logs"),)
+    assert secrets.value == ("key-secrets",)
+    denied = read_secret_keys(door(refusal("eks:DescribeCluster")), "a")
+    assert (denied.status, denied.value) == (Status.UNVERIFIED, None)
+
+
+def test_prefix_lists_are_read_one_by_one_and_a_refused_one_is_no_empty_one() -> None:
+    entries = {"Entries": [{"Cidr": "10.0.0.0/8"}, {"Cidr": "fd00::/8"}]}
+    one = call("ec2:GetManagedPrefixListEntries", entries, PrefixListId="pl-1")
+    whole = read_prefix_lists(door(one), ["pl-1"])
+    assert (whole.status, whole.value) == (
+        Status.OK,
+        (PrefixList(list_id="pl-1", cidrs=("10.0.0.0/8", "fd00::/8")),),
+    )
+    denied = read_prefix_lists(
+        door(refusal("ec2:GetManagedPrefixListEntries", "UnauthorizedOperation")), ["pl-1"]
+    )
+    assert (denied.status, denied.value) == (Status.UNVERIFIED, None)
+    some = read_prefix_lists(
+        door(
+            one, {**refusal("ec2:GetManagedPrefixListEntries"), "params": {"PrefixListId": "pl-2"}}
+        ),
+        ["pl-1", "pl-2"],
+    )
+    assert some.status is Status.UNVERIFIED
+    assert [one.list_id for one in some.value or ()] == ["pl-1"]
+    with pytest.raises(ValueError, match="no prefix list"):
+        read_prefix_lists(door(), [])

@@ -88,7 +88,7 @@ def test_without_a_reservation_the_basis_says_so() -> None:
 def test_without_power_nothing_is_claimed_idle() -> None:
     found = lost_hours([node()], evidence())
     assert (found.rows, found.used) == ((), ())
-    assert found.unknown == ("idle hours of 1 of 1 nodes: no GPU power of them was read",)
+    assert found.unknown == ("idle hours of 1 of 1 nodes: no GPU activity of them was read",)
 
 
 def replacement(*, certain: bool = True, pairs: int = 1) -> Replacement:

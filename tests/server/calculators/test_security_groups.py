@@ -2,8 +2,14 @@
 
 import pytest
 
-from gpuvet.calculators.security_groups import Direction, RuleReading, read_direction
-from gpuvet.model.network import GroupPair, Permission, SecurityGroup
+from gpuvet.calculators.security_groups import (
+    Direction,
+    RuleReading,
+    prefix_lists_of,
+    read_direction,
+    read_reach,
+)
+from gpuvet.model.network import GroupPair, Permission, PrefixList, SecurityGroup
 
 SG, OTHER = "sg-0aaaabbbbccccdddd", "sg-0bbbbccccddddeeee"
 OWNER = "111122223333"
@@ -115,3 +121,65 @@ def test_the_order_of_groups_changes_nothing() -> None:
     other = read_direction(groups[::-1], carried[::-1], Direction.INBOUND)
     assert one.is_open == other.is_open
     assert one.rules == other.rules
+
+
+LIST = "pl-0aaaabbbbccccdddd"
+
+
+def ranges(*cidrs: str, lists: tuple[str, ...] = (), protocol: str = "-1") -> Permission:
+    return Permission(protocol=protocol, cidrs=cidrs, prefix_lists=lists)
+
+
+@pytest.mark.parametrize(
+    ("rules", "anywhere"),
+    [
+        pytest.param((ranges("0.0.0.0/0"),), ("0.0.0.0/0",), id="IPv4"),
+        pytest.param((ranges("::/0"),), ("::/0",), id="IPv6"),
+        pytest.param((ranges("0.0.0.0/0", "::/0"),), ("0.0.0.0/0", "::/0"), id="both families"),
+        pytest.param((ranges("0.0.0.0/1"), ranges("128.0.0.0/1")), ("0.0.0.0/0",), id="two halves"),
+        pytest.param((ranges("0.0.0.0/1"),), (), id="one half"),
+        pytest.param((ranges("0.0.0.0/0", protocol="tcp"),), (), id="TCP is not all traffic"),
+        pytest.param((ranges("somewhere"),), (), id="what is no range"),
+        pytest.param((all_traffic(SG),), (), id="a group is no address"),
+    ],
+)
+def test_all_ranges_of_an_interface_add_up(
+    rules: tuple[Permission, ...], anywhere: tuple[str, ...]
+) -> None:
+    found = read_reach([group(SG, *rules)], frozenset({SG}), Direction.OUTBOUND)
+    assert (found.anywhere, found.unread) == (anywhere, ())
+
+
+def test_the_groups_of_one_interface_add_up() -> None:
+    own = [group(SG, ranges("0.0.0.0/1")), group(OTHER, ranges("128.0.0.0/1"))]
+    found = read_reach(own, frozenset({SG, OTHER}), Direction.OUTBOUND)
+    assert (found.anywhere, found.owners) == (("0.0.0.0/0",), (SG, OTHER))
+    assert read_reach(own, frozenset({SG}), Direction.OUTBOUND).anywhere == ()
+
+
+def test_a_prefix_list_stands_for_its_entries_and_one_not_read_is_named() -> None:
+    own = [group(SG, ranges(lists=(LIST,)))]
+    entries = (PrefixList(list_id=LIST, cidrs=("0.0.0.0/0",)),)
+
+    whole = read_reach(own, frozenset({SG}), Direction.OUTBOUND, entries)
+    blind = read_reach(own, frozenset({SG}), Direction.OUTBOUND)
+
+    assert (whole.anywhere, whole.lists, whole.unread) == (("0.0.0.0/0",), (LIST,), ())
+    assert (blind.anywhere, blind.lists, blind.unread) == ((), (), (LIST,))
+    assert prefix_lists_of(own) == (LIST,)
+
+
+def test_a_prefix_list_does_not_replace_the_group_and_its_ranges_are_told() -> None:
+    entries = (PrefixList(list_id=LIST, cidrs=("10.0.0.0/8",)),)
+
+    found = read_direction(
+        [group(SG, ranges(lists=(LIST,)))], [frozenset({SG})], Direction.INBOUND, entries
+    )
+
+    assert found.is_open is False
+    assert f"{LIST} (10.0.0.0/8) does not replace the self-reference" in found.near[0]
+
+
+def test_a_group_that_was_not_read_leaves_the_reach_open() -> None:
+    found = read_reach([group(SG)], frozenset({SG, OTHER}), Direction.OUTBOUND)
+    assert found.unread == (OTHER,)

@@ -71,7 +71,10 @@ def blinded(view: View) -> Iterator[tuple[str, View]]:
             yield f"{field.name} emptied", _with(view, field.name, emptied(one))
     yield from _lists(view)
     yield from _storage(view)
-    yield "NCCL lines lost", replace(view, nccl=NcclLog(), nccl_unread=("NCCL lines",))
+    yield (
+        "NCCL lines lost",
+        replace(view, nccl=NcclLog(), versions=(), nccl_unread=("NCCL lines",)),
+    )
     yield (
         "service logs lost",
         replace(view, services=(), services_read=refused(view.services_read), manager_alive=None),
@@ -112,6 +115,17 @@ def _lists(view: View) -> Iterator[tuple[str, View]]:
     for place, key_read in enumerate(view.keys):
         keys = (*view.keys[:place], refused(key_read), *view.keys[place + 1 :])
         yield f"key {place} refused", replace(view, keys=keys)
+    for code, sight in (("EBS", view.ebs_quota), *view.vcpu_quotas.items()):
+        for part in ("quota", "usage"):
+            one: Reading[Any] = getattr(sight, part)
+            changes: dict[str, Any] = {part: refused(one)}
+            blind = replace(sight, **changes)
+            less = (
+                replace(view, ebs_quota=blind)
+                if code == "EBS"
+                else replace(view, vcpu_quotas={**view.vcpu_quotas, code: blind})
+            )
+            yield f"{part} of {code} refused", less
     for key, offer in view.offerings.items():
         yield (
             f"offers {key} refused",

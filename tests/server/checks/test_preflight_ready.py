@@ -30,8 +30,16 @@ def outcomes(**statuses: CheckStatus) -> dict[str, Outcome]:
         pytest.param({"P15": "RISK"}, Readiness(Ready.WITH_RISKS, ("P15",)), id="a later risk"),
         pytest.param(
             {"P1": "RISK", "P2": "UNVERIFIED"},
-            Readiness(Ready.WITH_RISKS, ("P1", "P2")),
+            Readiness(Ready.NOT_DECIDED, ("P2",)),
             id="tight, and an extension not known",
+        ),
+        pytest.param(
+            {"P5": "UNVERIFIED"}, Readiness(Ready.NOT_DECIDED, ("P5",)), id="a core one is open"
+        ),
+        pytest.param(
+            {"P4": "NEEDS_INPUT"},
+            Readiness(Ready.WITH_RISKS, ("P4",)),
+            id="a core one waits for the operator, which never blocks",
         ),
         pytest.param({"P1": "FAIL"}, Readiness(Ready.NO, ("P1",)), id="a core failure"),
         pytest.param({"P16": "FAIL"}, Readiness(Ready.NO, ("P16",)), id="a later failure"),

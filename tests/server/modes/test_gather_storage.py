@@ -56,7 +56,7 @@ def scope_of(found: Case) -> Scope:
     reach = asked_window(found, scope).padded(PAD, PAD)
     job = job_lines(found, reach, found.meta.cluster)
     steps = slowdown(step_points(job.lines, reference=asked.now))
-    power = gather_gpu(found, reach, asked.now, [n.node for n in known])
+    power = gather_gpu(found, reach, asked.now, known)
     fall = power_fall(power.series, reach)
     if steps is not None:
         seen = {"at": steps.at, "slow_until": steps.slow_until, "source": "job log"}

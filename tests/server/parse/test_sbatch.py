@@ -42,3 +42,25 @@ def test_auto_resume_on_sbatch_or_in_a_comment_does_not_count() -> None:
 
 def test_another_text_is_no_batch_script() -> None:
     assert read_sbatch("kind: Pod\n") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "nodes", "gpus"),
+    [
+        ("#SBATCH --nodes=8 --gpus-per-node=8", 8, 8),
+        ("#SBATCH -N 2-4 --gres=gpu:h100:8", 4, 8),
+        ("#SBATCH --gres gpu:4", None, 4),
+        ("#SBATCH --job-name=x", None, None),
+    ],
+)
+def test_what_a_script_asks_for(line: str, nodes: int | None, gpus: int | None) -> None:
+    found = read_sbatch(f"{line}\nsrun python t.py\n")
+    assert found is not None
+    assert (found.nodes, found.gpus) == (nodes, gpus)
+
+
+def test_checkpoints_on_the_node_and_on_shared_storage() -> None:
+    text = "#SBATCH -N 2\nsrun t.py --save-dir=/opt/dlami/nvme/c --load /fsx/c --ckpt_path /fsx/d\n"
+    found = read_sbatch(text)
+    assert found is not None
+    assert found.local_checkpoints == ("/opt/dlami/nvme/c",)

@@ -117,7 +117,12 @@ def evaluate(check: PreflightCheck, view: View) -> Outcome:
 def combine(parts: Iterable[Part]) -> Outcome:
     """Return parts as one outcome, worst first, otherwise in their order."""
     found = list(parts) or [
-        Part(CheckStatus.UNVERIFIED, "the cluster", "nothing that this check reads was found")
+        Part(
+            CheckStatus.UNVERIFIED,
+            "the cluster",
+            "nothing that this check reads was found",
+            closes_with="name the cluster, or list its accelerated nodes",
+        )
     ]
     return Outcome(tuple(sorted(found, key=lambda part: WORST_FIRST.index(part.status))))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpuvet.checks.preflight.holdings import Holding, Kind, holdings
 from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, unread
+from gpuvet.checks.preflight.p29_quotas import used_up
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.capacity import BlockStatus, Reservation, TrainingPlan
@@ -27,7 +28,7 @@ def replacement(view: View) -> Iterator[Part]:
                 if one.reservation is not None:
                     yield from _reserved(view, one, one.reservation)
             case Kind.ON_DEMAND | Kind.SPOT:
-                yield _pool(one)
+                yield _pool(view, one)
 
 
 def _plan(one: Holding, plan: TrainingPlan) -> Part:
@@ -89,7 +90,7 @@ def _reserved(view: View, one: Holding, found: Reservation) -> Iterator[Part]:
                 unread=view.subnets.was_refused,
             )
     if found.is_block:
-        yield from _block_health(view, found)
+        yield from block_health(view, found)
 
 
 def _free(view: View, one: Holding, found: Reservation, available: int) -> Part:
@@ -126,7 +127,8 @@ def _zones(view: View, one: Holding) -> set[str]:
     return {s.zone for s in rows(view.subnets) if s.id in wanted and s.zone}
 
 
-def _block_health(view: View, found: Reservation) -> Iterator[Part]:
+def block_health(view: View, found: Reservation) -> Iterator[Part]:
+    """Yield what the status of a Capacity Block says against it."""
     if view.block_status.was_refused:
         yield unread(view.block_status, found.id)
         return
@@ -154,7 +156,7 @@ def _health(status: BlockStatus, found: Reservation) -> Iterator[Part]:
         )
 
 
-def _pool(one: Holding) -> Part:
+def _pool(view: View, one: Holding) -> Part:
     if one.instance_type.startswith(_SCARCE) or one.kind is Kind.SPOT:
         return Part(
             CheckStatus.RISK,
@@ -162,6 +164,16 @@ def _pool(one: Holding) -> Part:
             f"{one.subject} is {one.kind.value}: nothing holds a spare {one.instance_type} for it",
             action="keep an idle spare node in the cluster, or reserve capacity",
             evidence=one.evidence,
+        )
+    full = used_up(view, one.instance_type)
+    if full is not None:
+        return Part(
+            CheckStatus.RISK,
+            one.subject,
+            f"{one.subject} is on-demand, and its quota has no room for one more: {full.why}",
+            numbers=full.numbers,
+            action=full.action,
+            evidence=(*one.evidence, *full.evidence),
         )
     return Part(
         CheckStatus.UNVERIFIED,
@@ -177,7 +189,8 @@ P3 = PreflightCheck(
     "a failed node can be replaced",
     "DescribeTrainingPlan, DescribeCapacityReservations, DescribeCapacityBlockStatus",
     "PASS: a free instance in the nodes' zone, beyond what still has to launch. RISK: none, an "
-    "unhealthy one, an impaired block, on-demand of a scarce family. Never PASS by quota",
+    "unhealthy one, an impaired block, on-demand of a scarce family or with its quota used up. "
+    "Never PASS by quota",
     "EC2 and SageMaker API references",
     replacement,
 )

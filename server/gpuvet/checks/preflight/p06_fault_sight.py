@@ -7,12 +7,13 @@ from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, no_nod
 from gpuvet.checks.preflight.view import RunNode, View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.coverage import VISIBLE, CoverageStatus
+from gpuvet.model.coverage import VISIBLE, CoverageStatus, Gate, NodeCoverage, Shipper
 from gpuvet.model.events import HmaRecord
 
 # preflight P6: a gap this young means that logs are not arriving now.
 RECENT = timedelta(hours=6)
 _APPLICATION = "XidUserAppError"
+_KERNEL_LOGS = frozenset({Shipper.HOST_SYSLOG, Shipper.JOURNAL_ALL, Shipper.KERNEL_ONLY})
 
 
 def fault_sight(view: View) -> Iterator[Part]:
@@ -62,8 +63,12 @@ def _lost(view: View, node: RunNode) -> NotSeen | None:
 
 def _judged(view: View, node: RunNode) -> tuple[CheckStatus, str]:
     status = node.coverage.status
-    if status in VISIBLE:
+    holed = _holed_and_unsearched(node.coverage)
+    if status in VISIBLE and holed is None:
         return CheckStatus.PASS, status.value
+    if status in VISIBLE:
+        told = f"{holed} has holes and was not searched to its end; the agent alone speaks"
+        return CheckStatus.UNVERIFIED, f"{status.value}: {told}"
     # What a refused reading leaves dark may well be lit.
     lost = _lost(view, node)
     if lost is not None:
@@ -82,6 +87,20 @@ def _judged(view: View, node: RunNode) -> tuple[CheckStatus, str]:
     if status is CoverageStatus.NOT_APPLICABLE:
         return CheckStatus.NOT_APPLICABLE, "no accelerator"
     return CheckStatus.FAIL, f"{status.value}: no source would show a GPU fault"
+
+
+def _holed_and_unsearched(coverage: NodeCoverage) -> str | None:
+    """Return a kernel log that would fail a node, were it searched: then the agent stands in."""
+    if coverage.gate is not Gate.HMA_ONLY:
+        return None
+    return next(
+        (
+            one.stream
+            for one in coverage.sources
+            if one.source in _KERNEL_LOGS and one.status is CoverageStatus.PARTIAL
+        ),
+        None,
+    )
 
 
 def _detections(node: RunNode) -> Iterator[Part]:

@@ -1,7 +1,7 @@
 """P7: EFA works between the nodes, at full width.
 
 EFA's own protocol is matched by security group: a rule for all traffic that names a group the
-nodes carry, in both directions. Network ACLs are not evaluated.
+nodes carry, in both directions. Network ACLs are in no reply that is read.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,7 @@ from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View, plain
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.network import InstanceNetwork
-
-_NOTE = "network ACLs are not evaluated"
+from gpuvet.report.words import some
 
 
 def efa(view: View) -> Iterator[Part]:
@@ -39,6 +38,16 @@ def not_applicable(view: View) -> Part | None:
         why = f"{', '.join(types)} has no EFA"
         return Part(CheckStatus.NOT_APPLICABLE, subject, why, evidence=view.limits.refs)
     return None
+
+
+def acl_note(view: View) -> str:
+    """Return what no read shows of the network, and what a person would look at."""
+    own = (name for group in view.accelerated for name in view.subnets_of(group))
+    names = some(sorted({*own} or {*view.subnets_of(None)})) or "the nodes' subnets"
+    return (
+        "network ACLs are not evaluated (ec2:DescribeNetworkAcls is not among the reads): look at "
+        f"those of {names} for rules that deny traffic inside the subnet"
+    )
 
 
 def carried(view: View) -> tuple[frozenset[str], ...] | Part:
@@ -74,7 +83,8 @@ def _rules(view: View) -> Iterator[Part]:
         yield unread(view.groups, ", ".join(sorted(frozenset[str]().union(*sets))))
         return
     for direction in Direction:
-        yield _rule(view, read_direction(rows(view.groups), sets, direction))
+        lists = rows(view.prefix_lists)
+        yield _rule(view, read_direction(rows(view.groups), sets, direction, lists))
 
 
 def _rule(view: View, reading: RuleReading) -> Part:
@@ -91,7 +101,7 @@ def _rule(view: View, reading: RuleReading) -> Part:
         )
     if reading.is_open:
         pairs = ", ".join(f"{a} to {b}" if a != b else f"{a} to itself" for a, b in reading.rules)
-        notes: tuple[str, ...] = (_NOTE,)
+        notes: tuple[str, ...] = (acl_note(view),)
         if reading.is_cross:
             notes = (*notes, f"{way} is open by rules between different groups of each interface")
         why = f"{way} all traffic: {pairs}"
@@ -104,7 +114,7 @@ def _rule(view: View, reading: RuleReading) -> Part:
         action=f"add to {reading.groups[0]} an {way} rule: protocol -1, "
         f"{'source' if way == 'inbound' else 'destination'} {reading.groups[0]} itself",
         evidence=refs,
-        notes=(_NOTE,),
+        notes=(acl_note(view),),
     )
 
 
@@ -115,6 +125,7 @@ def _width(view: View) -> Iterator[Part]:
             "width",
             "width (interfaces attached of most) is not observable on HyperPod: EC2's API does "
             "not show its nodes; the security groups decide",
+            notes=("whether all nodes lie in one zone is in P26",),
         )
         return
     nodes = _nodes(view)
@@ -135,6 +146,14 @@ def _width(view: View) -> Iterator[Part]:
             f"the nodes lie in {len(zones)} zones ({', '.join(zones)}): EFA does not cross zones",
             action="put all nodes of the run into one zone",
             evidence=view.attached.refs,
+        )
+    subnets = sorted({node.subnet for node in nodes if node.subnet})
+    if len(subnets) > 1 and len(zones) == 1:
+        yield Part(
+            CheckStatus.PASS,
+            zones[0],
+            f"the nodes lie in {len(subnets)} subnets of one zone ({zones[0]})",
+            notes=(f"nodes in several subnets of one zone: {some(subnets)}; EFA does not mind",),
         )
 
 

@@ -18,7 +18,8 @@ _IDLE_SHARE = 0.5
 def idle(view: View) -> Iterator[Part]:
     """Count the idle GPU hours of the last day on reserved nodes."""
     subject = view.cluster_name or "the cluster"
-    if view.is_hyperpod:
+    has_activity = view.storage is not None and view.storage.has_gpu
+    if view.is_hyperpod and not has_activity:
         yield Part(
             CheckStatus.UNVERIFIED,
             subject,
@@ -68,7 +69,8 @@ def _judged(total: GpuHours, subject: str) -> Part:
             subject,
             f"{told} in the last 24 h",
             numbers=counts,
-            closes_with="GPUPowerUtilization per instance and GPU (CloudWatch agent, AWS/EC2)",
+            closes_with="GPUPowerUtilization per instance and GPU (CloudWatch agent, AWS/EC2), or "
+            "DCGM_FI_DEV_GPU_UTIL in Managed Prometheus",
         )
     return Part(CheckStatus.PASS, subject, f"{told} in the last 24 h", numbers=counts)
 
@@ -76,9 +78,9 @@ def _judged(total: GpuHours, subject: str) -> Part:
 P9 = PreflightCheck(
     "P9",
     "reserved GPUs are used",
-    "GPUPowerUtilization of the last 24 h",
-    "RISK: more than half of the reserved GPU hours idle. UNVERIFIED on HyperPod, and where so "
-    "much is unknown that half could have been idle",
+    "GPUPowerUtilization of the last 24 h; on HyperPod GPU activity in Managed Prometheus",
+    "RISK: more than half of the reserved GPU hours idle. UNVERIFIED on HyperPod without a "
+    "workspace, and where so much is unknown that half could have been idle",
     "root cause rules of gpuvet, idle reserved hours",
     idle,
 )

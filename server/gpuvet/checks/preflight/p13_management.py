@@ -14,6 +14,7 @@ from gpuvet.model.cluster_state import GroupState
 from gpuvet.model.readiness import Alarm
 
 _HEARTBEAT = re.compile(r"Clustermgtd(?:Heartbeat)?|Health", re.IGNORECASE)
+_SICK_SLURM = re.compile(r"(?=.*\bslurm)(?=.*\bunhealthy\b)", re.IGNORECASE)
 _BAD_GROUP = frozenset({"Degraded", "Failed"})
 _BUSY = frozenset({"Updating", "SystemUpdating", "Creating", "Deleting"})
 _SOFTWARE = frozenset({"InProgress", "Failed", "RollbackInProgress", "RollbackComplete"})
@@ -130,6 +131,15 @@ def _hyperpod(view: View) -> Iterator[Part]:
             found.name,
             f"Slurm configuration drift at {stamp(drifts[-1].at)}",
             action="settle the Slurm configuration before the run",
+        )
+    sick = [e for e in rows(view.events) if _SICK_SLURM.search(e.description)]
+    if sick:
+        yield Part(
+            CheckStatus.RISK,
+            found.name,
+            f"Slurm reported unhealthy at {stamp(sick[-1].at)}: {sick[-1].description}",
+            action="mend Slurm on the controller before the run",
+            evidence=(sick[-1].evidence,) if sick[-1].evidence else (),
         )
     if view.orchestrator is Orchestrator.HYPERPOD_SLURM and view.events.was_refused:
         yield unread(view.events, found.name, "Slurm's health in them")

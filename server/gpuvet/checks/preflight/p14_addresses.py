@@ -15,6 +15,10 @@ from gpuvet.model.cluster_state import GroupState
 
 # preflight P14: less than this share above the need is a risk.
 _LEAST_MARGIN = 0.10
+_PREFIXES = (
+    "with prefix delegation in the VPC CNI a node takes whole /28 blocks: free addresses must also "
+    "lie together"
+)
 
 
 def addresses(view: View) -> Iterator[Part]:
@@ -106,7 +110,10 @@ def _judged(
     counts: dict[str, Number] = {"ip_need": total, "free_ips": free, "ip_need_per_node": need}
     nodes = "one replacement node" if not short else f"{short} missing nodes and a replacement"
     told = f"{best.id}: {free} free IPv4 addresses; a {kind} takes {need}, {nodes} {total}"
-    part = Part(CheckStatus.PASS, best.id, told, numbers=counts, evidence=view.subnets.refs)
+    notes = (_PREFIXES,) if view.names_eks else ()
+    part = Part(
+        CheckStatus.PASS, best.id, told, numbers=counts, evidence=view.subnets.refs, notes=notes
+    )
     if free >= total * (1 + _LEAST_MARGIN):
         return part
     act = f"free addresses in {best.id}, or add a larger subnet in the same zone to the group"

@@ -1,15 +1,14 @@
 """P15: a HyperPod cluster with EFA lets traffic out no wider than it must."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from gpuvet.calculators.security_groups import Direction, read_direction, read_reach
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, unknown_platform, unread
-from gpuvet.checks.preflight.p07_efa import carried, not_applicable
+from gpuvet.checks.preflight.p07_efa import acl_note, carried, not_applicable
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
-from gpuvet.model.network import SecurityGroup
-
-_ANYWHERE = frozenset({"0.0.0.0/0", "::/0"})
+from gpuvet.report.words import some
 
 
 def egress(view: View) -> Iterator[Part]:
@@ -30,51 +29,63 @@ def egress(view: View) -> Iterator[Part]:
     if isinstance(sets, Part):
         yield sets
         return
-    names = frozenset[str]().union(*sets)
     if view.groups.value is None:
-        yield unread(view.groups, ", ".join(sorted(names)))
+        yield unread(view.groups, ", ".join(sorted(frozenset[str]().union(*sets))))
         return
-    known = {one.group_id: one for one in rows(view.groups)}
-    for name in sorted(names):
-        yield _group(view, name, known.get(name))
+    for own in sorted(sets, key=sorted):
+        yield _of_interface(view, own)
 
 
-def _group(view: View, name: str, found: SecurityGroup | None) -> Part:
-    if found is None or found.outbound is None:
-        return Part(
-            CheckStatus.UNVERIFIED,
-            name,
-            f"the outbound rules of {name} were not returned",
-            closes_with=f"ec2:DescribeSecurityGroups of {name}",
-            unread=view.groups.was_refused,
-        )
-    wide = [r for r in found.outbound if r.protocol == "-1" and _ANYWHERE & set(r.cidrs)]
-    has_self = any(
-        r.protocol == "-1" and any(pair.group_id == name for pair in r.pairs)
-        for r in found.outbound
-    )
-    if wide:
-        beside = "in addition to" if has_self else "without"
+def _of_interface(view: View, own: frozenset[str]) -> Part:
+    """Judge what all groups of one kind of interface let out together."""
+    lists = rows(view.prefix_lists)
+    reach = read_reach(rows(view.groups), own, Direction.OUTBOUND, lists)
+    names, refs, notes = ", ".join(sorted(own)), view.groups.refs, (acl_note(view),)
+    if reach.anywhere:
+        to_self = read_direction(rows(view.groups), [own], Direction.OUTBOUND).is_open
+        beside = "in addition to" if to_self else "without"
+        by = f" through {some(reach.lists)}" if reach.lists else ""
         return Part(
             CheckStatus.RISK,
-            name,
-            f"{name} lets all traffic out to {', '.join(sorted(_ANYWHERE & set(wide[0].cidrs)))} "
+            names,
+            f"{some(reach.owners)} lets all traffic out to {', '.join(reach.anywhere)}{by} "
             f"{beside} the self-reference: HyperPod's guide warns against it with EFA, while "
             "runbooks advise it so that nodes reach AWS endpoints",
-            action=f"give the nodes VPC endpoints or narrower outbound rules before taking the "
-            f"wide rule off {name}",
-            evidence=view.groups.refs,
+            action="give the nodes VPC endpoints or narrower outbound rules before taking the "
+            f"wide rule off {some(reach.owners)}",
+            evidence=refs,
+            notes=notes,
         )
-    why = f"{name} lets nothing out to anywhere; see P23 for the endpoints the nodes need"
-    return Part(CheckStatus.PASS, name, why, evidence=view.groups.refs)
+    if reach.unread:
+        return _open(view, names, reach.unread)
+    why = f"{names} lets nothing out to anywhere; see P23 for the endpoints the nodes need"
+    return Part(CheckStatus.PASS, names, why, evidence=refs, notes=notes)
+
+
+def _open(view: View, names: str, missing: Sequence[str]) -> Part:
+    lists = [name for name in missing if name.startswith("pl-")]
+    groups = [name for name in missing if name not in lists]
+    what = "the outbound rules" if groups else "the entries"
+    calls = [f"ec2:DescribeSecurityGroups of {some(groups)}"] if groups else []
+    calls += [f"ec2:GetManagedPrefixListEntries of {some(lists)}"] if lists else []
+    was_refused = view.groups.was_refused or (bool(lists) and view.prefix_lists.was_refused)
+    return Part(
+        CheckStatus.UNVERIFIED,
+        names,
+        f"{what} of {some(missing)} were not returned",
+        closes_with=", ".join(calls),
+        evidence=(*view.groups.refs, *view.prefix_lists.refs),
+        unread=was_refused,
+    )
 
 
 P15 = PreflightCheck(
     "P15",
     "outbound rules are no wider than they must be",
-    "DescribeSecurityGroups, DescribeCluster",
-    "RISK: all traffic out to 0.0.0.0/0 or ::/0, beside or without a self-reference (advice "
-    "conflicts: both are told). NOT_APPLICABLE outside HyperPod and without EFA",
+    "DescribeSecurityGroups, GetManagedPrefixListEntries, DescribeCluster",
+    "RISK: all traffic out to 0.0.0.0/0 or ::/0, by a prefix list or in parts too, beside or "
+    "without a self-reference (advice conflicts: both are told). NOT_APPLICABLE outside HyperPod "
+    "and without EFA",
     "SageMaker HyperPod user guide",
     egress,
 )

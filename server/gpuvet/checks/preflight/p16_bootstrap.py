@@ -15,6 +15,8 @@ from gpuvet.model.network import Route, RouteTable
 from gpuvet.report.words import counted
 
 LOOK_BACK = timedelta(days=7)
+# preflight P16: on ParallelCluster a bootstrap failure of the last day counts.
+_RETRIED = timedelta(hours=24)
 _FAILED = frozenset(
     {
         ServiceEvent.SCRIPTS_FAILED,
@@ -44,7 +46,7 @@ def _failures(view: View) -> Iterator[Part]:
     protected = [r for r in view.services if r.event is ServiceEvent.PROTECTED_MODE]
     if protected:
         yield _failed(CheckStatus.FAIL, protected, "protected mode")
-    recent = [r for r in view.services if r.event in _FAILED]
+    recent = [r for r in view.services if r.event in _FAILED and _is_recent(view, r)]
     if recent:
         yield _failed(CheckStatus.RISK, recent, recent[-1].event.value)
     events = [
@@ -63,6 +65,12 @@ def _failures(view: View) -> Iterator[Part]:
             action=f"mend what failed on {last.instance or last.group or 'the last node'} first",
             evidence=(last.evidence,) if last.evidence else (),
         )
+
+
+def _is_recent(view: View, record: ServiceRecord) -> bool:
+    """Say whether a failure still counts: ParallelCluster tries again all the time."""
+    reach = _RETRIED if view.orchestrator is Orchestrator.PARALLELCLUSTER else LOOK_BACK
+    return record.at is None or record.at >= view.now - reach
 
 
 def _failed(status: CheckStatus, records: Sequence[ServiceRecord], what: str) -> Part:
@@ -213,8 +221,8 @@ P16 = PreflightCheck(
     "a node that starts now would come up",
     "DescribeRouteTables, cluster events, LifecycleConfig and clustermgtd streams",
     "FAIL: protected mode, a blackhole as default route, or an internet gateway for nodes with "
-    "several interfaces. RISK: failures to come up in the last 7 days. Routes denied, or a service "
-    "log not read: UNVERIFIED",
+    "several interfaces. RISK: failures to come up in the last 7 days (ParallelCluster: a day). "
+    "Routes denied, or a service log not read: UNVERIFIED",
     "ParallelCluster and HyperPod user guides",
     bootstrap,
 )

@@ -32,6 +32,7 @@ def spares(view: View) -> Iterator[Part]:
             counts,
             action=f"bring {need - len(running)} more nodes up before the run",
             evidence=refs,
+            notes=view.waiting,
         )
     elif len(running) == need and combine(replacement(view)).status is not CheckStatus.PASS:
         yield Part(
@@ -41,10 +42,11 @@ def spares(view: View) -> Iterator[Part]:
             counts,
             action="keep one node idle as a spare, or plan for a stop",
             evidence=refs,
+            notes=view.waiting,
         )
     else:
         why = f"{told}, the run needs {need}"
-        yield Part(CheckStatus.PASS, name, why, counts, evidence=refs)
+        yield Part(CheckStatus.PASS, name, why, counts, evidence=refs, notes=view.waiting)
 
 
 P20 = PreflightCheck(

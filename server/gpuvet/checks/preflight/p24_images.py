@@ -8,6 +8,7 @@ from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster_state import GroupState
+from gpuvet.model.readiness import NodePlace
 from gpuvet.report.words import counted
 
 _CHANGING = frozenset({"InProgress", "RollbackInProgress"})
@@ -35,12 +36,23 @@ def _hyperpod(view: View) -> Iterator[Part]:
     for place in view.places:
         if place.value is not None and place.value.image:
             releases[place.value.image].append(place.value.node)
+            yield from _changing(place.value)
     yield from (unread(one, one.what) for one in view.places if one.was_refused)
     kinds = {name.startswith("ami-") for name in releases}
     if len(releases) > len(kinds):
         yield _mixed(dict(releases))
     if view.hyperpod_nodes.was_refused:
         yield unread(view.hyperpod_nodes, "nodes")
+
+
+def _changing(place: NodePlace) -> Iterator[Part]:
+    if place.image and place.wanted_image and place.image != place.wanted_image:
+        yield Part(
+            CheckStatus.FAIL,
+            place.node,
+            f"{place.node} runs {place.image} and is to run {place.wanted_image}",
+            action=f"wait until the update of {place.node} has settled",
+        )
 
 
 def _group(view: View, group: GroupState) -> Part:
@@ -97,7 +109,8 @@ P24 = PreflightCheck(
     "P24",
     "all nodes run one image",
     "DescribeCluster, ListClusterNodes, DescribeClusterNode, DescribeInstances",
-    "FAIL: a group in the middle of an update. RISK: nodes with different images or releases",
+    "FAIL: a group or a node in the middle of an update. RISK: nodes with different images "
+    "or releases",
     "HyperPod API reference",
     images,
 )

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from gpuvet.checks.preflight.holdings import holdings
 from gpuvet.checks.preflight.outcome import Part, PreflightCheck, no_node, unread
+from gpuvet.checks.preflight.p03_replacement import block_health
 from gpuvet.checks.preflight.view import RunNode, View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.cluster import Orchestrator
@@ -24,10 +26,22 @@ def faults_now(view: View) -> Iterator[Part]:
     labels = _labels(view)
     if view.orchestrator is Orchestrator.HYPERPOD_EKS:
         yield from (unread(one, one.what) for one in view.places if one.was_refused)
+        if view.kube_nodes.was_refused:
+            yield unread(view.kube_nodes, "health labels")
     for node in view.nodes:
         yield from _node(view, node, labels.get(node.node), is_short=is_short)
     if not view.nodes:
         yield no_node()
+    yield from _blocks(view)
+
+
+def _blocks(view: View) -> Iterator[Part]:
+    """Yield what the system checks of the nodes' Capacity Blocks say."""
+    for one in holdings(view):
+        if one.reservation is not None and one.reservation.is_block:
+            yield from block_health(view, one.reservation)
+        elif one.open_part is not None and not view.is_hyperpod and view.members:
+            yield one.open_part  # they may be a block's, whose health is then not known
 
 
 def _labels(view: View) -> dict[str, str]:
@@ -83,9 +97,11 @@ def _node(view: View, node: RunNode, label: str | None, *, is_short: bool) -> It
 P25 = PreflightCheck(
     "P25",
     "no node has an unresolved fault",
-    "node verdicts of the last 24 h, node-health-status labels, node states",
+    "node verdicts of the last 24 h, node-health-status labels, node states, "
+    "DescribeCapacityBlockStatus",
     "FAIL: a node that waits for its replacement or reboot, or too few nodes without an open "
-    "REPLACE or REBOOT. RISK: an open verdict with nodes to spare, a node that does not run",
+    "REPLACE or REBOOT. RISK: an open verdict with nodes to spare, a node that does not run, a "
+    "Capacity Block with instances that fail their system check",
     "verdict rules of gpuvet, references/verdict-rules.md",
     faults_now,
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gpuvet.calculators.poisson import Interval
+from gpuvet.catalog.instance_types import instance_type
 from gpuvet.checks.preflight.outcome import Number, Part, PreflightCheck, unread
 from gpuvet.checks.preflight.reading import rows
 from gpuvet.checks.preflight.view import JobFile, View, plain
@@ -69,6 +70,7 @@ def _against_cluster(view: View, spec: JobSpec) -> Iterator[Part]:
         yield unread(view.listed, "the nodes", "the job was not held against them")
     yield from _nodes(view, spec)
     yield from _types(view, spec)
+    yield from _gpus(view, spec)
     yield from _spares(view, spec)
     yield from _deadline(view, spec)
     yield from _budget(view, spec)
@@ -117,6 +119,31 @@ def _types(view: View, spec: JobSpec) -> Iterator[Part]:
             yield Part(status, "resources", told, counts, action=act)
 
 
+def _gpus(view: View, spec: JobSpec) -> Iterator[Part]:
+    """Hold the GPUs a pod asks for against those of the nodes' type."""
+    kinds = view.wanted_types or {plain(n.instance_type) for n in view.nodes}
+    sizes = [row for kind in kinds if (row := instance_type(kind)) is not None]
+    if not sizes:
+        return
+    most = max(row.gpus for row in sizes)
+    for _, container in spec.trainers():
+        asked = container.amount("limits", "nvidia.com/gpu").integer
+        if asked is None or not most:
+            continue
+        counts: dict[str, Number] = {"gpus_asked": asked, "gpus_of_node": most}
+        told = f"a pod asks for {asked} GPUs, a node has {most}"
+        if asked > most:
+            act = f"ask for at most {most} GPUs a pod: no node can hold it"
+            yield Part(CheckStatus.FAIL, "resources", told, counts, action=act)
+        elif asked < most and spec.is_multi_node:
+            act = (
+                f"ask for {most}: the other GPUs of each node stand idle, or another pod shares it"
+            )
+            yield Part(CheckStatus.RISK, "resources", told, counts, action=act)
+        else:
+            yield Part(CheckStatus.PASS, "resources", told, counts)
+
+
 def _spares(view: View, spec: JobSpec) -> Iterator[Part]:
     queue = spec.metadata.at("labels", "kueue.x-k8s.io/queue-name").text
     wants = any((each.field.at("spares").integer or 0) > 0 for each in spec.replica_sets)
@@ -155,11 +182,13 @@ def _budget(view: View, spec: JobSpec) -> Iterator[Part]:
     """Tell the restart budget beside the interruptions to expect; history changes no status."""
     retries = spec.run_policy.at("jobMaxRetryCount").integer
     expected = expected_interruptions(view)
-    if retries is None or expected is None:
+    if retries is None:
         return
-    told = (
-        f"jobMaxRetryCount {retries}; by the account's own history {expected.low:.1f} to "
-        f"{expected.high:.1f} interruptions in this run"
+    told = f"jobMaxRetryCount {retries} over {view.run.hours:g} h; " + (
+        "too little history to hold it against"
+        if expected is None
+        else f"by the account's own history {expected.low:.1f} to {expected.high:.1f} "
+        "interruptions in this run"
     )
     yield Part(CheckStatus.PASS, "spec.runPolicy.jobMaxRetryCount", told, notes=(told,))
 
@@ -172,6 +201,25 @@ def expected_interruptions(view: View) -> Interval | None:
     return view.history.interruptions(nodes * view.run.hours)
 
 
+def _script_size(view: View, name: str, script: BatchScript) -> Iterator[Part]:
+    """Hold the nodes and GPUs a script asks for against the cluster."""
+    if script.nodes is not None and view.listed.is_complete:
+        have = len(view.nodes)
+        counts: dict[str, Number] = {"nodes_asked": script.nodes, "nodes": have}
+        told = f"{name}: {script.nodes} nodes asked for, {have} accelerated nodes"
+        status = CheckStatus.FAIL if script.nodes > have else CheckStatus.PASS
+        act = "ask for fewer nodes, or bring more up" if script.nodes > have else None
+        yield Part(status, name, told, counts, action=act)
+    elif script.nodes is not None:
+        yield unread(view.listed, name, "the nodes were not held against the script")
+    sizes = [row.gpus for kind in view.types if (row := instance_type(kind)) is not None]
+    most = max(sizes, default=0)
+    if script.gpus is not None and most and script.gpus > most:
+        told = f"{name}: {script.gpus} GPUs a node asked for, a node has {most}"
+        act = f"ask for at most {most} GPUs a node"
+        yield Part(CheckStatus.FAIL, name, told, action=act)
+
+
 def _script(view: View, name: str, script: BatchScript) -> Iterator[Part]:
     if script.limit is not None:
         yield _limit(f"{name} --time", script.limit, view)
@@ -182,6 +230,14 @@ def _script(view: View, name: str, script: BatchScript) -> Iterator[Part]:
             f"{name}: srun without --auto-resume=1 (on sbatch it does nothing): the job does not "
             "resume after a node is replaced",
             action="add --auto-resume=1 to srun",
+        )
+    yield from _script_size(view, name, script)
+    for path in script.local_checkpoints:
+        yield Part(
+            CheckStatus.RISK,
+            name,
+            f"{name}: checkpoints go to {path}, which only the node has: they are lost with it",
+            action="write checkpoints to the shared file system",
         )
     if not script.appends:
         yield Part(
@@ -197,8 +253,8 @@ P27 = PreflightCheck(
     "the job as written fits the cluster and the run",
     "the job spec or batch script; nodes, types, add-ons, history",
     "FAIL: what the operator, the agent or the scheduler refuses, a monitor that faults a healthy "
-    "run, more pods than nodes, a deadline before the run's end. RISK: a likely mistake, no "
-    "auto-resume. Checks of the file: "
+    "run, more pods than nodes, more GPUs than a node has, a deadline before the run's end. RISK: "
+    "a likely mistake, no auto-resume, checkpoints on the node. Checks of the file: "
     "references/spec-checks.md",
     "checks of job specs",
     job_spec,

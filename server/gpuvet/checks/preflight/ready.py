@@ -9,8 +9,8 @@ from gpuvet.checks.preflight.view import View
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.readiness import Ready
 
-# preflight_checks, rule 6: no run is ready while one of these is open.
-DECIDING = ("P1", "P3", "P4", "P6")
+# preflight_checks, rules 1 and 6: "with risks" asks for a complete core, so that any of the six
+# that is open leaves a run undecided. An open question to the operator does not.
 CORE = ("P1", "P2", "P3", "P4", "P5", "P6")
 
 
@@ -25,20 +25,20 @@ class Readiness:
 def readiness(view: View, outcomes: Mapping[str, Outcome]) -> Readiness:
     """Return whether a run may start.
 
-    No: any FAIL, or too few nodes without an open REPLACE or REBOOT. Not decided: a deciding
-    check is open, even one with a RISK in hand. Yes with risks: any RISK, or a core check that
-    is not settled. Yes: every core check PASS or NOT_APPLICABLE for a proven reason.
+    No: any FAIL, or too few nodes without an open REPLACE or REBOOT. Not decided: a core check is
+    open, even one with a RISK in hand. Yes with risks: any RISK, or a core check that waits for
+    the operator's word. Yes: every core check PASS or NOT_APPLICABLE for a proven reason.
     """
     failing = tuple(name for name, one in outcomes.items() if one.status is CheckStatus.FAIL)
     if failing:
         return Readiness(Ready.NO, failing)
     if _is_short_of_nodes(view):
         return Readiness(Ready.NO, ("P25",))
-    unsettled = tuple(name for name in DECIDING if not _is_settled(outcomes.get(name)))
+    unsettled = tuple(name for name in CORE if not _is_settled(outcomes.get(name)))
     if unsettled:
         return Readiness(Ready.NOT_DECIDED, unsettled)
     risky = tuple(name for name, one in outcomes.items() if one.status is CheckStatus.RISK)
-    loose = tuple(name for name in CORE if not _is_settled(outcomes.get(name)))
+    loose = tuple(name for name in CORE if outcomes[name].status is CheckStatus.NEEDS_INPUT)
     if risky or loose:
         return Readiness(Ready.WITH_RISKS, tuple(dict.fromkeys((*risky, *loose))))
     return Readiness(Ready.YES, ())

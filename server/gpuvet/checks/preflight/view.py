@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from gpuvet.calculators.poisson import History
+from gpuvet.calculators.fault_history import FaultHistory
 from gpuvet.calculators.storage_inputs import Seen, StorageInputs
 from gpuvet.catalog.instance_types import InstanceType, instance_type
 from gpuvet.checks.preflight.reading import Reading
@@ -27,12 +27,14 @@ from gpuvet.model.check import Finding
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.cluster_state import GroupState, HyperPodCluster, HyperPodNode
 from gpuvet.model.coverage import NodeCoverage
+from gpuvet.model.evidence import Status
 from gpuvet.model.job_spec import JobSpec
 from gpuvet.model.network import (
     EfaLimit,
     InstanceNetwork,
     Interface,
     NcclLog,
+    PrefixList,
     RouteTable,
     SecurityGroup,
 )
@@ -49,6 +51,7 @@ from gpuvet.model.readiness import (
     Schedule,
     Workspace,
 )
+from gpuvet.model.software import SoftwareVersion
 from gpuvet.model.verdict import NodeVerdict
 
 
@@ -111,6 +114,14 @@ class JobFile:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class QuotaSight:
+    """A quota and how much of it the region uses."""
+
+    quota: Reading[Quota]
+    usage: Reading[float] = field(default_factory=lambda: Reading("the use of a quota"))
+
+
 def _no(what: str) -> Reading[Any]:
     return Reading(what)
 
@@ -161,11 +172,16 @@ class View:
     groups: Reading[tuple[SecurityGroup, ...]] = field(
         default_factory=lambda: _no("security groups")
     )
+    prefix_lists: Reading[tuple[PrefixList, ...]] = field(
+        default_factory=lambda: _no("entries of prefix lists")
+    )
     limits: Reading[tuple[EfaLimit, ...]] = field(
         default_factory=lambda: _no("what instance types have")
     )
     interface_quota: Reading[Quota] = field(default_factory=lambda: _no("the interface quota"))
     usage_quotas: Reading[tuple[Quota, ...]] = field(default_factory=lambda: _no("quotas by name"))
+    vcpu_quotas: Mapping[str, QuotaSight] = field(default_factory=dict[str, QuotaSight])  # by code
+    ebs_quota: QuotaSight = field(default_factory=lambda: QuotaSight(_no("the EBS storage quota")))
     storage: StorageInputs | None = None
     systems: tuple[Seen, ...] = ()  # those of the run, read from `storage` once
     alarms: Reading[tuple[Alarm, ...]] = field(default_factory=lambda: _no("alarms"))
@@ -173,6 +189,7 @@ class View:
     schedules: Reading[tuple[Schedule, ...]] = field(default_factory=lambda: _no("schedules"))
     nccl: NcclLog = field(default_factory=NcclLog)
     nccl_unread: tuple[str, ...] = ()  # lines that were not read, in words
+    versions: tuple[SoftwareVersion, ...] = ()  # of what runs on nodes and in the job
     services: tuple[ServiceRecord, ...] = ()
     services_read: Reading[Any] = field(
         default_factory=lambda: _no("logs of the cluster's services")
@@ -189,13 +206,25 @@ class View:
     workspaces: Reading[tuple[Workspace, ...]] = field(
         default_factory=lambda: _no("Managed Prometheus workspaces")
     )
+    # HyperPod writes a node's health on its Kubernetes object.
+    kube_nodes: Reading[Any] = field(
+        default_factory=lambda: Reading("Kubernetes nodes", Status.NOT_SUPPORTED)
+    )
+    waiting: tuple[str, ...] = ()  # what pods of the cluster wait for now
+    # Nodes whose GPU series arrive in a workspace; None: no workspace has any node of ours.
+    arriving: Reading[tuple[str, ...]] = field(
+        default_factory=lambda: _no("GPU series in Managed Prometheus")
+    )
     retention: Reading[tuple[GroupRetention, ...]] = field(
         default_factory=lambda: _no("retention of log groups")
     )
     keys: tuple[Reading[KeyState], ...] = ()
+    secrets_read: Reading[tuple[str, ...]] = field(
+        default_factory=lambda: _no("the key of the EKS cluster's secrets")
+    )
     job: JobFile | None = None
     scripts: tuple[tuple[str, str], ...] = ()  # file and text of batch scripts
-    history: History | None = None
+    history: FaultHistory | None = None
 
     @property
     def is_hyperpod(self) -> bool:
@@ -206,6 +235,11 @@ class View:
     def is_known(self) -> bool:
         """False where what runs the nodes could not be told: then nothing is "not applicable"."""
         return self.orchestrator is not Orchestrator.UNKNOWN
+
+    @property
+    def names_eks(self) -> bool:
+        """True where an EKS cluster stands behind the nodes."""
+        return self.orchestrator in {Orchestrator.EKS, Orchestrator.HYPERPOD_EKS}
 
     @property
     def accelerated(self) -> tuple[GroupState, ...]:

@@ -1,0 +1,1 @@
+"""gpuvet for the hosts people use: the skill, bundles, plugin, registry entry, deployments."""

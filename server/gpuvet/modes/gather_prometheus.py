@@ -1,0 +1,373 @@
+"""Reads what a Managed Prometheus workspace has of the nodes of a question.
+
+Three readings, each made where its mode needs it: activity of GPUs, faults of GPUs and nodes, and
+EFA's error counters. All look for the workspace and its labels first; those reads are the same
+ones each time and leave only once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from gpuvet.aws.closing import closes_with, subject_of
+from gpuvet.aws.prometheus import (
+    OBSERVABILITY,
+    STEPS,
+    Workspace,
+    find_nodes,
+    find_workspaces,
+    read_numbers,
+    read_over_time,
+    step_for,
+)
+from gpuvet.aws.prometheus_queries import (
+    EFA_ERRORS,
+    GPU_ACTIVITY,
+    GPU_GROWN,
+    GPU_HIGHEST,
+    GPU_LATEST,
+    GPU_XID,
+    NODE_READY,
+)
+from gpuvet.aws.reads import PROMETHEUS
+from gpuvet.calculators.gauges import not_ready_spans, xid_changes
+from gpuvet.calculators.gpu_activity import as_percent
+from gpuvet.case import Case, node_names
+from gpuvet.case.eks_name import eks_name
+from gpuvet.model.case import Accelerator, CaseNode
+from gpuvet.model.cluster import NotSeen
+from gpuvet.model.evidence import Envelope, Reason, Window
+from gpuvet.model.metrics import TimeSeries
+from gpuvet.model.network import EfaPoint, EfaSeries
+from gpuvet.model.prometheus import DeviceNumber, NodeLabel, NotReadySpan, XidChange
+from gpuvet.parse.efa_names import counter_name
+
+# Ours: workspaces that are looked into; a region rarely has more than two.
+MOST_WORKSPACES = 3
+# Prometheus' own default lets one query touch 50 million samples; a subquery touches one a step.
+_MOST_TOUCHED = 20_000_000
+_GPUS = 8
+_SHARE_SEEN = 0.9
+# preflight P18: whose series arrive is asked of the last half hour.
+RECENT = timedelta(minutes=30)
+_DCGM = "the DCGM exporter (HyperPod observability add-on, or your own) writing to the workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The workspace that has a metric of our nodes; None where none has, with the reasons."""
+
+    workspace: Workspace | None = None
+    label: NodeLabel | None = None
+    not_seen: tuple[NotSeen, ...] = ()
+    looked_into: tuple[str, ...] = ()  # workspaces
+    evidence: str | None = None  # of the reading that found nodes, or found none
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Activity of GPUs in percent, one series a GPU, of one metric."""
+
+    series: tuple[TimeSeries, ...] = ()
+    not_seen: tuple[NotSeen, ...] = ()
+    workspace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What speaks of faults.
+
+    Attributes:
+        xids: When last-Xid gauges took a new code.
+        numbers: Temperatures, and counts that rose or stand.
+        not_ready: When Kubernetes nodes were not Ready.
+        nodes: Nodes whose GPU series were found.
+        workspace: Where.
+        read_at: The end of the window: what stands, stood then.
+    """
+
+    xids: tuple[XidChange, ...] = ()
+    numbers: tuple[DeviceNumber, ...] = ()
+    not_ready: tuple[NotReadySpan, ...] = ()
+    not_seen: tuple[NotSeen, ...] = ()
+    nodes: tuple[str, ...] = ()
+    workspace: str | None = None
+    read_at: datetime | None = None
+
+
+def locate(
+    case: Case, window: Window, metrics: Sequence[str], nodes: Sequence[CaseNode]
+) -> Located:
+    """Return where the first of these metrics that names our nodes is, and by which label.
+
+    Args:
+        case: Whose doors are asked; a recorded case without such a recording is not.
+        window: When.
+        metrics: The most telling first.
+        nodes: Of these.
+    """
+    if PROMETHEUS not in case.doors or not nodes:
+        return Located()
+    found = find_workspaces(case.aws, case.meta.region, eks_name(case))
+    missing = [_unread(one) for one in found.unread]
+    missing += [_foreign(url) for url in found.refused]
+    empty: list[str] = []
+    evidence: str | None = None
+    for address in found.workspaces[:MOST_WORKSPACES]:
+        workspace = Workspace(case.aws, address, window)
+        for metric in metrics:
+            answer = find_nodes(workspace, metric, node_names(nodes))
+            if answer.value is not None:
+                missing += () if answer.status.is_complete else (_unread(answer),)
+                return Located(workspace, answer.value, tuple(missing), evidence=answer.evidence)
+            evidence = answer.evidence
+            if not answer.status.is_complete:
+                missing.append(_unread(answer))
+                break  # what one metric is denied, so is the next
+        else:
+            empty.append(address.workspace)
+    if len(found.workspaces) > MOST_WORKSPACES:
+        missing.append(_too_many(len(found.workspaces)))
+    return Located(None, None, tuple(missing), tuple(empty), evidence)
+
+
+def _unread(answer: Envelope[Any]) -> NotSeen:
+    reason = answer.reason or (Reason.REFUSED if answer.error_code else Reason.NOT_RECORDED)
+    return NotSeen(what=subject_of(answer), reason=reason, closes_with=closes_with(answer))
+
+
+def _foreign(url: str) -> NotSeen:
+    return NotSeen(
+        what=f"metrics at an endpoint that is none of Managed Prometheus: {url[:100]}",
+        reason=Reason.REFUSED,
+        closes_with=f"{OBSERVABILITY} with a workspace of Managed Prometheus",
+    )
+
+
+def _too_many(count: int) -> NotSeen:
+    return NotSeen(
+        what=f"{count - MOST_WORKSPACES} of {count} Managed Prometheus workspaces",
+        reason=Reason.BUDGET,
+        closes_with=f"the workspace named in the configuration of {OBSERVABILITY}",
+    )
+
+
+def _not_collected(what: str, located: Located, nodes: Sequence[CaseNode]) -> Iterator[NotSeen]:
+    """Yield what no series of any workspace said, for the nodes without one."""
+    named = set(located.label.nodes) if located.label is not None else set[str]()
+    without = tuple(n.node for n in nodes if n.node not in named)
+    places = located.looked_into if located.label is None else ()
+    if without and (places or named):
+        where = f"workspace {', '.join(places)}" if places else "the workspace"
+        yield NotSeen(
+            what=f"{what} of {len(without)} of {len(nodes)} nodes: not collected in {where}",
+            reason=Reason.NOT_SHIPPED,
+            closes_with=_DCGM,
+            nodes=without,
+        )
+
+
+def with_gpus(nodes: Sequence[CaseNode]) -> tuple[CaseNode, ...]:
+    """Return the nodes that may have GPUs."""
+    return tuple(one for one in nodes if one.accelerator is not Accelerator.NO)
+
+
+def read_activity(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Activity:
+    """Return the activity of these nodes' GPUs in percent, as fine as the budget of samples allows.
+
+    A GPU's engine activity where it is collected, else its utilisation.
+    """
+    ours = with_gpus(nodes)
+    located = locate(case, window, GPU_ACTIVITY, ours)
+    missing = (*located.not_seen, *_not_collected("GPU activity", located, ours))
+    if located.workspace is None or located.label is None:
+        return Activity((), missing)
+    label = located.label
+    step = step_for(window, len(label.values) * _GPUS)
+    answer = read_over_time(located.workspace, "highs", label, label.metric, step=step)
+    if not answer.status.is_complete:
+        missing = (*missing, _unread(answer))
+    series = tuple(as_percent(one) for one in answer.value or ())
+    return Activity(series, missing, located.workspace.address.workspace)
+
+
+def read_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults:
+    """Return what exporters say of faults of GPUs and nodes inside a window."""
+    ours = with_gpus(nodes)
+    located = locate(case, window, (GPU_XID, *GPU_HIGHEST[:1]), ours)
+    missing = [*located.not_seen, *_not_collected("GPU faults in metrics", located, ours)]
+    workspace, label = located.workspace, located.label
+    if workspace is None or label is None:
+        return Faults(not_seen=tuple(missing))
+    xids: tuple[XidChange, ...] = ()
+    if label.metric == GPU_XID:
+        xids = tuple(_xids(workspace, label, missing))
+    numbers = tuple(_numbers(workspace, label, missing))
+    return Faults(
+        xids=xids,
+        numbers=numbers,
+        not_ready=tuple(_not_ready(case, window, nodes, missing)),
+        not_seen=tuple(missing),
+        nodes=label.nodes,
+        workspace=workspace.address.workspace,
+        read_at=window.end,
+    )
+
+
+def _xids(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> Iterator[XidChange]:
+    """Yield changes of last-Xid gauges: first which GPUs had one, then when, on their nodes."""
+    devices = min(len(label.values), 256) * _GPUS
+    fitting = (s for s in STEPS if devices * workspace.span / s <= _MOST_TOUCHED)
+    step = next(fitting, STEPS[-1])
+    changed = read_numbers(workspace, "changed", label, GPU_XID, step=step)
+    if not changed.status.is_complete:
+        missing.append(_unread(changed))
+    concerned = {one.node for one in changed.value or ()}
+    pairs = tuple(pair for pair in label.values if pair[1] in concerned)
+    if not pairs:
+        return
+    only = label.model_copy(update={"values": pairs})
+    fine = step_for(workspace.window, len(pairs) * _GPUS)
+    lasts = read_over_time(workspace, "lasts", only, GPU_XID, step=fine)
+    if not lasts.status.is_complete:
+        missing.append(_unread(lasts))
+    yield from xid_changes(lasts.value or (), workspace.address.workspace)
+
+
+def _numbers(
+    workspace: Workspace, label: NodeLabel, missing: list[NotSeen]
+) -> Iterator[DeviceNumber]:
+    wanted = (
+        *(("latest", metric) for metric in GPU_LATEST),
+        *(("grown", metric) for metric in GPU_GROWN),
+        *(("highest", metric) for metric in GPU_HIGHEST),
+    )
+    for template, metric in wanted:
+        answer = read_numbers(workspace, template, label, metric)
+        if not answer.status.is_complete:
+            missing.append(_unread(answer))
+            if not answer.value:
+                return  # throttled, denied or out of time: so would be the rest
+        yield from answer.value or ()
+
+
+def _not_ready(
+    case: Case, window: Window, nodes: Sequence[CaseNode], missing: list[NotSeen]
+) -> Iterator[NotReadySpan]:
+    located = locate(case, window, (NODE_READY,), nodes)
+    if located.workspace is None or located.label is None:
+        return
+    label = located.label.model_copy(update={"devices": ()})
+    lowest = read_numbers(located.workspace, "lowest", label, NODE_READY)
+    if not lowest.status.is_complete:
+        missing.append(_unread(lowest))
+    down = {one.node for one in lowest.value or () if one.value < 1}
+    pairs = tuple(pair for pair in label.values if pair[1] in down)
+    if not pairs:
+        return
+    only = label.model_copy(update={"values": pairs})
+    step = step_for(window, len(pairs))
+    lows = read_over_time(located.workspace, "lows", only, NODE_READY, step=step)
+    if not lows.status.is_complete:
+        missing.append(_unread(lows))
+    yield from not_ready_spans(lows.value or ())
+
+
+def read_efa(
+    case: Case, window: Window, nodes: Sequence[CaseNode]
+) -> tuple[tuple[EfaSeries, ...], tuple[NotSeen, ...]]:
+    """Return EFA's error counters of these nodes over time, and what of them was not read.
+
+    Counters that did not rise come as one flat series a node, where samples cover nine tenths of
+    the window; those that rose come device by device, minute by minute.
+    """
+    located = locate(case, window, EFA_ERRORS[:1], nodes)
+    if located.workspace is None or located.label is None:
+        return (), located.not_seen
+    missing = list(located.not_seen)
+    found: list[EfaSeries] = []
+    for metric in EFA_ERRORS:
+        found += _counter(located.workspace, located.label, metric, missing)
+    return tuple(found), tuple(missing)
+
+
+def _counter(
+    workspace: Workspace, label: NodeLabel, metric: str, missing: list[NotSeen]
+) -> Iterator[EfaSeries]:
+    counter = counter_name(metric)
+    grown = read_numbers(workspace, "grown", label, metric)
+    if not grown.status.is_complete:
+        missing.append(_unread(grown))
+    rose = {one.node for one in grown.value or () if one.value > 0}
+    read = {one.node for one in grown.value or ()}
+    pairs = tuple(pair for pair in label.values if pair[1] in rose)
+    if counter is None:
+        return
+    if pairs:
+        only = label.model_copy(update={"values": pairs})
+        step = step_for(workspace.window, len(pairs) * 32)
+        lasts = read_over_time(workspace, "lasts", only, metric, step=step)
+        if not lasts.status.is_complete:
+            missing.append(_unread(lasts))
+        yield from (_efa(one, counter) for one in lasts.value or ())
+    covered = _covered(workspace, label, metric, missing)
+    for node in sorted(read - rose):
+        if covered.get(node, 0.0) >= _SHARE_SEEN:
+            yield _flat(workspace, counter, node, metric, grown.evidence)
+        else:
+            missing.append(_thin(metric, node))
+
+
+def _covered(
+    workspace: Workspace, label: NodeLabel, metric: str, missing: list[NotSeen]
+) -> dict[str, float]:
+    """Return the share of the window's five-minute slots that a node has a sample of."""
+    step = 300
+    whole = label.model_copy(update={"devices": ()})
+    slots = read_numbers(workspace, "slots", whole, metric, step=step)
+    if not slots.status.is_complete:
+        missing.append(_unread(slots))
+    asked = max(workspace.span // step, 1)
+    return {one.node: one.value / asked for one in slots.value or ()}
+
+
+def _thin(metric: str, node: str) -> NotSeen:
+    return NotSeen(
+        what=f"{metric} of {node} over the whole window: samples are missing",
+        reason=Reason.EMPTY,
+        closes_with="the counters read on the node: rdma -p statistic show",
+        nodes=(node,),
+    )
+
+
+def _efa(series: TimeSeries, counter: str) -> EfaSeries:
+    name = dict(series.name.dimensions)
+    return EfaSeries(
+        counter=counter,
+        node=name["InstanceId"],
+        device=name.get("device"),
+        period_seconds=series.period_seconds,
+        points=tuple(EfaPoint(at=at, value=value) for at, value in series.points()),
+        source=f"{PROMETHEUS} {series.name.metric}",
+        evidence=series.evidence,
+    )
+
+
+def _flat(
+    workspace: Workspace, counter: str, node: str, metric: str, evidence: str | None
+) -> EfaSeries:
+    ends = (workspace.window.start, workspace.window.end)
+    return EfaSeries(
+        counter=counter,
+        node=node,
+        period_seconds=workspace.span,
+        points=tuple(EfaPoint(at=at, value=0.0) for at in ends),
+        source=f"{PROMETHEUS} {metric}: no rise",
+        evidence=evidence,
+    )
+
+
+def arriving(case: Case, now_window: Window, nodes: Sequence[CaseNode]) -> Located:
+    """Return whose GPU series arrive inside a short window: the question before a run."""
+    return locate(case, now_window, (*GPU_ACTIVITY[1:], *GPU_ACTIVITY[:1]), with_gpus(nodes))

@@ -1,0 +1,1 @@
+"""The MCP server over Streamable HTTP: stateless, bounded, closed to strangers."""

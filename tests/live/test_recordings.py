@@ -1,0 +1,103 @@
+"""What was recorded of an account answers as the account did, under other names."""
+
+import zipfile
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from live.scenarios import SCENARIOS, document, door
+from live.test_fault_matrix import FAULTS, KINDS, Ending, Faulty
+from recordings import KEY, MODES, record, replay
+
+from gpuvet.record.local_map import read_map
+
+# Each scenario in one mode, and each kind of cluster as an incident.
+QUESTIONS = dict.fromkeys(
+    [*zip(SCENARIOS, cycle(MODES), strict=False), *((path, "incident") for path in KINDS)]
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), QUESTIONS, ids=[f"{path.stem[:3]} {name}" for path, name in QUESTIONS]
+)
+def test_the_replayed_answer_mapped_back_is_the_live_answer(
+    path: Path, name: str, tmp_path: Path
+) -> None:
+    scenario, mode = document(path), MODES[name]
+    kept = record(scenario, door(scenario), mode, tmp_path / "case.zip")
+    again = replay(scenario, mode, kept.written.path)
+    assert kept.written.map is not None
+    assert read_map(kept.written.map).restored(again) == kept.answer
+    assert scenario["account_id"] not in again
+    assert scenario["request"]["cluster"] not in again
+
+
+@pytest.mark.parametrize("word", FAULTS)
+def test_what_failed_is_recorded_as_it_failed(word: str, tmp_path: Path) -> None:
+    number = list(FAULTS).index(word)
+    scenario, mode = document(KINDS[number % len(KINDS)]), MODES["incident"]
+    whole = Faulty(door(scenario))
+    record(scenario, whole, mode, tmp_path / "whole.zip")
+    operations = sorted(whole.asked - {"sagemaker:DescribeCluster", "eks:DescribeCluster"})
+    aws = Faulty(door(scenario))
+    aws.operation = operations[number * 5 % len(operations)]
+    aws.fault = FAULTS[word]
+    kept = record(scenario, aws, mode, tmp_path / "case.zip")
+    assert kept.written.map is not None
+    again = replay(scenario, mode, kept.written.path)
+    assert read_map(kept.written.map).restored(again) == kept.answer
+    assert aws.met
+    assert aws.fault.shown in again
+
+
+@pytest.mark.parametrize("reads", [1, 30])
+@pytest.mark.parametrize("name", MODES)
+def test_a_question_that_ended_early_is_recorded_as_far_as_it_came(
+    name: str, reads: int, tmp_path: Path
+) -> None:
+    scenario, mode = document(KINDS[0]), MODES[name]
+    aws = Ending(door(scenario))
+    aws.left, aws.fault = reads, FAULTS["budget"]
+    kept = record(scenario, aws, mode, tmp_path / "case.zip")
+    assert kept.written.map is not None
+    again = replay(scenario, mode, kept.written.path)
+    assert read_map(kept.written.map).restored(again) == kept.answer
+    assert '"budget"' in again
+
+
+@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
+def test_without_stand_ins_the_replay_is_the_live_answer_itself(path: Path, tmp_path: Path) -> None:
+    scenario, mode = document(path), MODES["incident"]
+    kept = record(scenario, door(scenario), mode, tmp_path / "case.zip", key=None)
+    assert replay(scenario, mode, kept.written.path) == kept.answer
+    assert kept.written.map is None
+
+
+def test_two_replays_are_equal_bytes_and_so_are_two_recordings_with_one_key(
+    tmp_path: Path,
+) -> None:
+    scenario, mode = document(KINDS[0]), MODES["incident"]
+    one = record(scenario, door(scenario), mode, tmp_path / "one.zip").written
+    two = record(scenario, door(scenario), mode, tmp_path / "two.zip").written
+    assert one.path.read_bytes() == two.path.read_bytes()
+    assert one.map is not None
+    assert two.map is not None
+    assert one.map.read_bytes() == two.map.read_bytes()
+    assert replay(scenario, mode, one.path) == replay(scenario, mode, one.path)
+
+
+def test_another_key_gives_other_stand_ins(tmp_path: Path) -> None:
+    scenario, mode = document(KINDS[0]), MODES["verdict"]
+    one = record(scenario, door(scenario), mode, tmp_path / "one.zip").written
+    two = record(scenario, door(scenario), mode, tmp_path / "two.zip", key=KEY[::-1]).written
+    assert replay(scenario, mode, one.path) != replay(scenario, mode, two.path)
+
+
+def test_the_map_never_lies_in_the_zip(tmp_path: Path) -> None:
+    scenario = document(KINDS[0])
+    written = record(scenario, door(scenario), MODES["audit"], tmp_path / "case.zip").written
+    assert written.map == tmp_path / "case.map.json"
+    with zipfile.ZipFile(written.path) as archive:
+        names = archive.namelist()
+    assert names[0] == "recording.json"
+    assert all(name.startswith("readings/") for name in names[1:])
