@@ -111,14 +111,14 @@ def of_report(report: Mapping[str, Any], name: str) -> Evidence:
     return Evidence((report,), (question,) if question else (), rows=(row,))
 
 
-def of_case(case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] = MODES) -> Evidence:
+def of_case(case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] | None = MODES) -> Evidence:
     """Return the reports of a case as evidence, that of the question's own mode last.
 
     Args:
         case: The case.
         asked: The window.
         now: The present, for a case without a clock.
-        modes: Of `MODES`, those whose reports are made.
+        modes: Of `MODES`, those whose reports are made; None: the question's own.
     """
     own = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode).mode.lower()
     makers: dict[str, Callable[[], BaseModel]] = {
@@ -127,7 +127,7 @@ def of_case(case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] = M
         "preflight": lambda: preflight_report(case, RunWords(), clock=now),
     }
     found = Evidence()
-    for mode in sorted(modes, key=lambda mode: mode == own):
+    for mode in sorted(modes or (own,), key=lambda mode: mode == own):
         found += of_value(makers[mode](), "this case")
     return found
 
