@@ -1,7 +1,5 @@
 """The tool that holds a drafted answer against the evidence of its run."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from gpuvet.model.answer import AnswerCheck, AnswerFinding, EvidenceRow
@@ -34,9 +32,6 @@ class DraftQuestion(Nodes, OverWindow):
     results: str | None = Field(
         None, description="What other calls answered, as text.", max_length=_MOST_RESULTS
     )
-    mode: Literal["incident", "audit", "preflight"] | None = Field(
-        None, description="Default: the question's own."
-    )
     question: str | None = Field(None, description="As the user put it.", max_length=2000)
     failure_at: str | None = Field(None, description="ISO 8601 with Z.", max_length=40)
 
@@ -60,16 +55,14 @@ class AnswerPage(Value):
 def check_answer(request: Request, asked: DraftQuestion) -> Reply[AnswerPage]:
     """Check a drafted answer against the evidence before it is shown.
 
-    Finds ids, figures and times in no evidence, sources not as written, absences without hours,
-    verdicts and labels unlike the reports', proposals told as done, account ids, each with what
-    to write instead. Takes the question and times of the report it rests on.
+    Finds ids and figures in no evidence, sources not as written, absences without hours, verdicts
+    and labels unlike the reports', proposals told as done, and says what to write instead.
     """
     opened = request.case(asked.question)
     times = Times(asked.since, asked.until, asked.failure_at)
     # Reports of a live account are read anew: only the question's own. A case costs nothing.
     every = None if opened.case.ledger is not None else MODES
-    modes = (asked.mode,) if asked.mode is not None else every
-    evidence = of_case(opened.case, times, opened.now, modes=modes)
+    evidence = of_case(opened.case, times, opened.now, modes=every)
     if opened.texts is not None:
         evidence += of_raw(opened.texts(), "files of the case")
     if asked.question:
