@@ -6,7 +6,7 @@ and whatever two neighbouring numbers of the draft give, both traced themselves.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple

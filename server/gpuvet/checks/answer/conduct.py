@@ -122,7 +122,9 @@ _HARMLESS = _pattern(
     r"|quer(?:y|ies)|reports?|counts?|coverage|readings?|output|details|description|account|hours?"
     r"|search(?:es)?|verdicts?|labels?|placeholders?|words?)\b"
 )
-_OF_HARMLESS = _pattern(rf"\s+(?:the |this |that |any |its |every |each )?(?:\w+ )?{_HARMLESS.pattern}")
+_OF_HARMLESS = _pattern(
+    rf"\s+(?:the |this |that |any |its |every |each )?(?:\w+ )?{_HARMLESS.pattern}"
+)
 # Before it: what was not done, or is still to do, or was done by somebody else.
 _UNDONE = _pattern(
     r"(?:\b(?:not|never|nothing|no|nobody|none|once|after|if|unless|until|till|when|before|whether"

@@ -1,37 +1,15 @@
 """ANS4: no claim of absence without the hours that could be seen, and never over dark ones."""
 
-import re
 from collections.abc import Iterator
 
-from gpuvet.checks.answer.claims import (
-    HOURS,
-    INSTANCE,
-    Absence,
-    absences,
-    says_measured,
-    states_hours,
-)
+from gpuvet.checks.answer.claims import Absence, absences, says_measured, states_hours
 from gpuvet.checks.answer.rule import Hit, Reading
+from gpuvet.checks.answer.words_of_absence import DARK, HOURS, INSTANCE, UNIVERSAL
 from gpuvet.model.verdict import Verdict
-
-_DARK = re.compile(
-    r"\bnot[ _]observable|unobservable|un(?:known|seen|measured|verified|covered)|not (?:seen|covered|"
-    r"measured|shipped|read|readable|visible|available|recorded|known)|could not (?:be )?(?:seen|see|read|observe)"
-    r"|cannot be (?:seen|observed|cleared|ruled)|cannot (?:say|see|tell|claim|clear)|can't (?:say|see|tell|clear)"
-    r"|silent|silence|went (?:dark|quiet)|dark|blind|gaps?|holes?|missing|empty|no (?:log )?(?:lines?|stream|coverage|data)"
-    r"|stopp?ed (?:logging|shipping)|only \d+ of|partial|in (?:the )?(?:observed|measured|visible|seen|covered) hours"
-    r"|hours? (?:that )?(?:could be|were|was) (?:seen|observed|measured)|hours (?:for|in|over) which|where (?:it|they|we) could (?:be seen|see)",
-    re.IGNORECASE,
-)
-
-_UNIVERSAL = re.compile(
-    r"\b(?:all|any|every|each|both|either|none of|no node|whole|entire|fleet|cluster|everything)\b",
-    re.IGNORECASE,
-)
 
 
 def absence_without_hours(reading: Reading) -> Iterator[Hit]:
-    """ "No errors", "healthy" or "clean" without hours seen of hours asked."""
+    """No errors, healthy or clean, without hours seen of hours asked."""
     for absence in absences(reading):
         if not says_measured(absence) and not states_hours(reading, absence):
             message = f"{absence.shown!r} does not say in how many hours it could have been seen"
@@ -86,10 +64,10 @@ def dark_nodes(reading: Reading) -> dict[str, str]:
 def _owns_up(reading: Reading, absence: Absence) -> bool:
     """Say whether the draft says, where it makes the claim, that hours are dark."""
     first = reading.draft.headline[0].block
-    is_flat = absence.unit.block == first or _UNIVERSAL.search(absence.unit.text) is not None
+    is_flat = absence.unit.block == first or UNIVERSAL.search(absence.unit.text) is not None
     near = 0 if is_flat else 1
     return any(
-        _DARK.search(unit.text) or _states_less(unit.text)
+        DARK.search(unit.text) or _states_less(unit.text)
         for unit in reading.draft.prose
         if abs(unit.block - absence.unit.block) <= near
         or (absence.nodes and absence.nodes & set(INSTANCE.findall(unit.text)))

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpuvet.checks.answer.claims import INSTANCE
 from gpuvet.checks.answer.phrases import any_of, clause_before
+from gpuvet.checks.answer.words_of_absence import INSTANCE
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.readiness import Ready
 from gpuvet.model.verdict import Verdict

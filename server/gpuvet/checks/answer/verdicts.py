@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpuvet.checks.answer.phrases import is_denied, is_hedged, is_supposed
+from gpuvet.checks.answer.phrases import any_of, is_denied, is_hedged, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
 from gpuvet.checks.answer.spoken import Spoken, checks_in, readiness_in, verdicts_in
 from gpuvet.checks.answer.words_of_cause import CAUSE, NO_CAUSE
@@ -11,22 +11,29 @@ from gpuvet.model.readiness import Ready
 from gpuvet.model.verdict import Verdict
 
 _CLUSTER = re.compile(
-    r"\b(?:GPUs?|Xids?|nodes?|clusters?|NCCL|EFA|HyperPod|Slurm|training)\b|\b(?:i|cr|fs)-[0-9a-f]{8,17}\b",
+    r"\b(?:GPUs?|Xids?|nodes?|clusters?|NCCL|EFA|HyperPod|Slurm|training)\b"
+    r"|\b(?:i|cr|fs)-[0-9a-f]{8,17}\b",
     re.IGNORECASE,
 )
 _FEW = 4  # nodes that a short answer names each
 _ACTING = frozenset({Verdict.REPLACE, Verdict.REBOOT})
 _OPEN = frozenset({Verdict.UNVERIFIED})
+_PART = any_of("GPU", "hardware", "node", "NVLink", "NVSwitch", "HBM")
 _HARDWARE = re.compile(
-    r"\b(?:(?:GPU|hardware|node|device|NVLink|NVSwitch|HBM|memory)[- ](?:hardware[- ])?(?:error|fault|failure|problem|issue|defect)s?"
-    r"|(?:bad|broken|faulty|defective|failed|failing|dead|dying) (?:GPU|hardware|node|HBM|NVLink|NVSwitch|card)s?"
-    r"|hardware (?:is|was|has) (?:broken|failed|faulty|defective|to blame|at fault)"
-    r"|GPUs? (?:is|are|was|has|have) (?:broken|failed|died|dead|faulty|defective))\b",
+    r"\b"
+    + any_of(
+        rf"(?:{_PART}|device|memory)[- ](?:hardware[- ])?"
+        r"(?:error|fault|failure|problem|issue|defect)s?",
+        rf"(?:bad|broken|faulty|defective|failed|failing|dead|dying) (?:{_PART}|card)s?",
+        r"hardware (?:is|was|has) (?:broken|failed|faulty|defective|to blame|at fault)",
+        r"GPUs? (?:is|are|was|has|have) (?:broken|failed|died|dead|faulty|defective)",
+    )
+    + r"\b",
     re.IGNORECASE,
 )
 _SETTLES = re.compile(
-    r"\b(?:decid|check|measur|closes? with|settle|confirm|until|right in any case|needs?|query|read|run|verify|compare"
-    r"|look at|minimum|at least|would tell|tells?)\w*",
+    r"\b(?:decid|check|measur|closes? with|settle|confirm|until|right in any case|needs?|query|read"
+    r"|run|verify|compare|look at|minimum|at least|would tell|tells?)\w*",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
