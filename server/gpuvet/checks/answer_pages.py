@@ -20,8 +20,8 @@ text, not a judge: a finding names the words, what the evidence says, and what t
 
 What the lint takes for traced:
 
-- **Ids, hosts, streams**: as they stand, in a report, a reply, a log line or the question. An id may
-  be cut with an ellipsis where it is written out once.
+- **Ids, hosts, streams**: as they stand, in a report, a reply, a log line or the question. An id
+  may be cut with an ellipsis where it is written out once.
 - **Numbers** of two digits and more: the same value however it is grouped (1,874 is 1874), rounded
   to the digits shown, in another unit (90 s is 1.5 min, 1350000000 B/s is 1.35 GB/s), and what
   follows in one step: the length between two times, hours not seen of hours asked, a share of

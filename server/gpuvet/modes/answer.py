@@ -1,4 +1,4 @@
-"""A drafted answer against the evidence of its run: what counts as evidence, and the lint over it."""
+"""A drafted answer against its run: what counts as evidence, and the lint over it."""
 
 import json
 import re
@@ -86,7 +86,7 @@ def check_answer(draft: str, held: Held) -> AnswerCheck:
         raise UsageError("the draft is empty; give the answer as it would be shown")
     if len(draft) > MOST_CHARACTERS:
         raise UsageError(
-            f"the draft has {len(draft)} characters, an answer at most {MOST_CHARACTERS}; shorten it"
+            f"the draft has {len(draft)} characters, an answer at most {MOST_CHARACTERS}: shorten"
         )
     found = findings_of(Reading(Draft(draft), held.told, held.backing, held.asked))
     errors = sum(f.severity is Severity.ERROR for f in found)
@@ -111,7 +111,9 @@ def of_report(report: Mapping[str, Any], name: str) -> Evidence:
     return Evidence((report,), (question,) if question else (), rows=(row,))
 
 
-def of_case(case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] | None = MODES) -> Evidence:
+def of_case(
+    case: Case, asked: Asked, now: datetime, *, modes: Sequence[str] | None = MODES
+) -> Evidence:
     """Return the reports of a case as evidence, that of the question's own mode last.
 
     Args:
@@ -204,7 +206,9 @@ def _judged(results: Sequence[str], now: datetime) -> Evidence:
     case = case_of_results(results, now=now)
     if case is None:
         return Evidence()
-    report = verdict_report(case, Asked(since=_SPAN), clock=now).model_dump(mode="json", by_alias=True)
+    report = verdict_report(case, Asked(since=_SPAN), clock=now).model_dump(
+        mode="json", by_alias=True
+    )
     acting = [node for node in report["nodes"] if node["verdict"] in _ACTING]
     if not acting:
         return Evidence()

@@ -59,11 +59,16 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?[-=*_]{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _ESCAPED = frozenset("\\`*_{}[]<>()#+-.!|~")
-_ENDS = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*(?:[A-Z0-9\u2014]|[a-z]{1,8}-[0-9a-f]{6}))")
-_NO_END = re.compile(
-    r"(?:\b(?:e\.g|i\.e|vs|approx|cf|no|incl|resp|ca|etc|min|max|sec|hr)\.|…)\Z", re.I
+_ENDS = re.compile(
+    r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*(?:[A-Z0-9\u2014]|[a-z]{1,8}-[0-9a-f]{6}))"
 )
-_QUOTED = re.compile(r"\"[^\"\n]{1,600}\"|“[^”\n]{1,600}”|‘[^’\n]{3,600}’|«[^»\n]{1,600}»")
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|vs|approx|cf|no|incl|resp|ca|etc|min|max|sec|hr)\.|…)\Z",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,600}\"|\u201c[^\u201d\n]{1,600}\u201d|\u2018[^\u2019\n]{3,600}\u2019|«[^»\n]{1,600}»"
+)
 
 
 class Draft:

@@ -17,8 +17,10 @@ _CLOCK = r"(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:[.,]\d{1,9})
 _ZONE = r"(?:\s?(?P<zone>Z\b|UTC|GMT|[+-]\d{2}:?\d{2}\b|[ap]\.?m\b\.?|[A-Z]{2,4}T\b|local))?"
 _DATE = (
     r"(?P<y>\d{4})[-/](?P<mo>0[1-9]|1[0-2])[-/](?P<d>0[1-9]|[12]\d|3[01])"
-    rf"|(?P<d2>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?\s(?:of\s)?(?P<mo2>{_MONTH})(?:,?\s(?P<y2>\d{{4}}))?"
-    rf"|(?P<mo3>{_MONTH})\s{{1,2}}(?P<d3>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?:,?\s(?P<y3>\d{{4}}))?"
+    rf"|(?P<d2>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?\s(?:of\s)?(?P<mo2>{_MONTH})"
+    r"(?:,?\s(?P<y2>\d{4}))?"
+    rf"|(?P<mo3>{_MONTH})\s{{1,2}}(?P<d3>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
+    r"(?:,?\s(?P<y3>\d{4}))?"
 )
 _MOMENT = re.compile(
     rf"(?<![\w.:/-])(?:(?:{_DATE})(?:(?:T|,?\s(?:at\s)?|_){_CLOCK}{_ZONE})?"
@@ -27,7 +29,8 @@ _MOMENT = re.compile(
 )
 # What evidence writes: ISO, syslog, EC2's GMT text, epochs in seconds and milliseconds.
 _STAMP = re.compile(
-    r"(?P<y>\d{4})[-/](?P<mo>\d{2})[-/](?P<d>\d{2})(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?"
+    r"(?P<y>\d{4})[-/](?P<mo>\d{2})[-/](?P<d>\d{2})"
+    r"(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?"
     r"(?:[.,]\d+)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
     rf"|(?P<mo2>{_MONTH})\s{{1,2}}(?P<d2>\d{{1,2}})(?:\s(?P<h2>\d{{2}}):(?P<m2>\d{{2}}):(?P<s2>\d{{2}}))?"
     r"|(?<![\d.])(?P<epoch>1[5-9]\d{8})(?:\d{3})?(?![\d.])"
@@ -76,7 +79,7 @@ def _moment(match: re.Match[str]) -> Moment | None:
     at = int(hour) * 3600 + int(minute or 0) * 60 + int(second or 0)
     if zone.startswith(("a", "p")) and zone[1:2] in {"m", "."}:
         at = at % (12 * 3600) + (12 * 3600 if zone.startswith("p") else 0)
-    foreign = (zone.endswith("t") and zone not in {"gmt"}) or zone == "local"
+    foreign = (zone.endswith("t") and zone != "gmt") or zone == "local"
     precision = 1 if second else 60
     if day is None:
         return Moment(match[0], match.start(), None, None, at, precision, foreign)

@@ -21,24 +21,31 @@ _CUT = re.compile(
     rf"(?<![\w./-])(?P<head>(?:{_PREFIXES})-[0-9a-f]{{2,16}})(?:…|\.{{2,3}}|\*{{1,3}})"
     r"(?P<tail>[0-9a-f]{0,12})(?![\w/])"
 )
+_PCI = rf"(?<![\w:]){_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}}"
+_TYPE = r"(?<![\w.-])(?:ml\.)?[a-z]\w{0,9}(?:-[a-z0-9]+)?\.\d{0,3}x?large(?!\w)"
+_REGION = re.compile(
+    r"(?<![\w-])(?:us|eu|ap|sa|ca|me|af|il|mx)-(?:gov-)?[a-z]{4,9}-\d[a-z]?(?![\w.-]*\w)"
+)
 _OTHERS = (
-    ("PCI address", re.compile(rf"(?<![\w:])(?:{_HEX}{{4,8}}:)?{_HEX}{{2}}:{_HEX}{{2}}\.[0-7](?![\w:])")),
-    ("PCI address", re.compile(rf"(?<![\w:]){_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}}(?![\w:.])")),
-    ("PCI address", re.compile(rf"(?<![\w:]){_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}}(?=\.(?:\s|$))")),
+    ("PCI address", re.compile(rf"{_PCI}\.[0-7](?![\w:])|{_PCI}(?![\w:.])|{_PCI}(?=\.(?:\s|$))")),
     ("UUID", re.compile(rf"\b(?:GPU-)?{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}\b")),
-    ("host", re.compile(r"(?<![\w.-])ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?![\w-]|\.[\w-]*i-)")),
-    ("host", re.compile(r"(?<![\w.-])[a-z][a-z0-9]*-(?:st|dy)-[a-z0-9-]*[a-z0-9]-\d+(?![\w-]|\.i-)")),
+    ("host", re.compile(r"(?<![\w.-])ip(?:-\d{1,3}){4}(?![\w-]|\.[\w-]*i-)")),
+    (
+        "host",
+        re.compile(r"(?<![\w.-])[a-z][a-z0-9]*-(?:st|dy)-[a-z0-9-]*[a-z0-9]-\d+(?![\w-]|\.i-)"),
+    ),
     ("address", re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]*\d)")),
-    ("instance type", re.compile(r"(?<![\w.-])(?:ml\.)?[a-z]\w{0,9}(?:-[a-z0-9]+)?\.\d{0,3}x?large(?!\w)")),
-    ("region", re.compile(r"(?<![\w-])(?:us|eu|ap|sa|ca|me|af|il|mx)-(?:gov-)?[a-z]{4,9}-\d[a-z]?(?![\w.-]*\w)")),
-)  # fmt: skip
+    ("instance type", re.compile(_TYPE)),
+    ("region", _REGION),
+)
 _NAMED = re.compile(
     r"\b(?:cluster|reservation|block|plan|node|host|instance group|queue|partition|file system|pod"
     r"|job|workspace|nodegroup|node group)\s+(?:named |called )?\Z",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[A-Za-z0-9][\w./:-]{1,100}")
-_EVERYWHERE = frozenset({"0.0.0.0", "0.0.0.0/0", "127.0.0.1", "169.254.169.254", "10.0.0.0/8"})
+# Networks that mean everywhere or nowhere, and the metadata service.
+_EVERYWHERE = re.compile(r"0\.0\.0\.0(?:/0)?|127\.0\.0\.1|169\.254\.169\.254|10\.0\.0\.0/8")
 
 
 class _Name(NamedTuple):
@@ -90,7 +97,7 @@ def _names(reading: Reading) -> Iterator[_Name]:
 
 def _is_there(reading: Reading, name: _Name) -> bool:
     backing, shown = reading.backing, name.shown
-    if backing.has_name(shown) or shown in _EVERYWHERE:
+    if backing.has_name(shown) or _EVERYWHERE.fullmatch(shown):
         return True
     if name.kind == "PCI address":
         return backing.has(shown.lower()) or backing.has(shown.lower().rpartition(".")[0] or shown)
@@ -104,8 +111,7 @@ def _is_there(reading: Reading, name: _Name) -> bool:
 
 
 def _names_a_region(reading: Reading) -> bool:
-    pattern = _OTHERS[-1][1]
-    return any(pattern.search(text) for text in reading.backing.texts)
+    return any(_REGION.search(text) for text in reading.backing.texts)
 
 
 def _nearest(reading: Reading, shown: str) -> str | None:

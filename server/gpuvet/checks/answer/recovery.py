@@ -5,27 +5,37 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gpuvet.checks.answer.moments import moments_in
-from gpuvet.checks.answer.phrases import is_denied, is_supposed
+from gpuvet.checks.answer.phrases import any_of, is_denied, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
 
 _IS_ON = re.compile(
-    r"\bNodeRecovery\b(?: mode| setting)?\s*(?:is|was|=|:|of|set to)?\s*(?:set to )?\W{0,3}(?P<value>Automatic|None|on|off|enabled|disabled)\b"
-    r"|\b(?:automatic|auto) (?:node )?(?:recovery|replacement|repair)\b[^.;]{0,30}\b(?:is|was)\s+(?:already |currently )?(?P<value2>on|off|enabled|disabled|active|inactive)\b"
-    r"|\bnode recovery\b\s*(?:is|was|:|=)\s*(?:set to )?\W{0,3}(?P<value3>automatic|none|on|off|enabled|disabled)\b",
+    any_of(
+        r"\bNodeRecovery\b(?: mode| setting)?\s*(?:is|was|=|:|of|set to)?\s*(?:set to )?\W{0,3}"
+        r"(?P<value>Automatic|None|on|off|enabled|disabled)\b",
+        r"\b(?:automatic|auto) (?:node )?(?:recovery|replacement|repair)\b[^.;]{0,30}\b"
+        r"(?:is|was)\s+(?:already |currently )?(?P<value2>on|off|enabled|disabled|active|inactive)\b",
+        r"\bnode recovery\b\s*(?:is|was|:|=)\s*(?:set to )?\W{0,3}"
+        r"(?P<value3>automatic|none|on|off|enabled|disabled)\b",
+    ),
     re.IGNORECASE,
 )
 _ON = frozenset({"automatic", "on", "enabled", "active"})
+_GOES_ON = "(?:resumes?|restarts?|continues?|recovers?|picks? up)"
 _RESUMES = re.compile(
-    r"\b(?:job|training|run|workload)s?\b[^.;]{0,40}\b(?:(?:will|should|can|then)\s+)?(?:automatically\s+(?:resumes?|restarts?|continues?|recovers?|picks? up)"
-    r"|(?:resumes?|restarts?|continues?|recovers?|picks? up)[^.;]{0,30}\b(?:automatically|by itself|on its own))\b",
+    r"\b(?:job|training|run|workload)s?\b[^.;]{0,40}\b(?:(?:will|should|can|then)\s+)?"
+    rf"(?:automatically\s+{_GOES_ON}"
+    rf"|{_GOES_ON}[^.;]{{0,30}}\b(?:automatically|by itself|on its own))\b",
     re.IGNORECASE,
 )
+_KEPT = re.compile(r"\bcheckpoints?\b|\bauto-resume\b", re.IGNORECASE)
 _CONDITION = re.compile(
-    r"\bcheckpoints?\b|\bauto-resume\b|\brequeue|\bretry policy\b|\bonly (?:if|from|with|when)\b|\brestart policy\b|\bdoes not\b|\bnot\b",
+    r"\bcheckpoints?\b|\bauto-resume\b|\brequeue|\bretry policy\b|\brestart policy\b"
+    r"|\bonly (?:if|from|with|when)\b|\bdoes not\b|\bnot\b",
     re.IGNORECASE,
 )
 _USABLE = re.compile(
-    r"\b(?:usable|available|runs?|run on|lasts?|safe|can (?:be used|run)|keeps? running|continue)\b[^.;\n]{0,40}?\b(?:until|till|up to|through|to)\s+(?:the end at )?\Z",
+    r"\b(?:usable|available|runs?|run on|lasts?|safe|can (?:be used|run)|keeps? running|continue)\b"
+    r"[^.;\n]{0,40}?\b(?:until|till|up to|through|to)\s+(?:the end at )?\Z",
     re.IGNORECASE,
 )
 
@@ -48,10 +58,7 @@ def recovery_not_as_read(reading: Reading) -> Iterator[Hit]:
 
 def resume_without_condition(reading: Reading) -> Iterator[Hit]:
     """A job that resumes by itself, without checkpoints and the orchestrator's retry."""
-    if any(
-        re.search(r"\bcheckpoints?\b|\bauto-resume\b", u.text, re.IGNORECASE)
-        for u in reading.draft.prose
-    ):
+    if any(_KEPT.search(unit.text) for unit in reading.draft.prose):
         return
     for unit in reading.draft.prose:
         match = _RESUMES.search(unit.text)

@@ -1,4 +1,4 @@
-"""Which verdict a draft gives which node, which run may start, and what each check came to. Pure."""
+"""Which verdict a draft gives which node, whether a run may start, what checks came to. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -25,6 +25,10 @@ _IT = r"(?:the |this |that |these |both |all |affected |faulty |whole )*(?:GPU )
     "nodes?", "instances?", "hosts?", "machines?", "it", "them", r"i-[0-9a-f]{8,17}"
 )
 _MUST = r"(?:should|must|needs? to|has to|have to|ought to)\s+be\s+"
+_NO_ACTION = any_of(
+    "no action (?:is )?(?:needed|required)(?: on (?:the |any )?nodes?)?",
+    "nothing to do on the nodes?",
+)
 _AS_IS = r"(?:running|in service|as (?:it is|they are))"
 _DIRECTIVES = (
     (Verdict.REPLACE, rf"(?:replace|swap(?: out)?)\s+{_IT}"),
@@ -39,11 +43,7 @@ _DIRECTIVES = (
         rf"leave\s+{_IT}\s+(?:alone|{_AS_IS})|leave alone|keep\s+{_IT}\s+{_AS_IS}",
     ),
     (Verdict.LEAVE_ALONE, rf"{_IT}\s+can (?:safely )?(?:stay|remain|be kept)\s+{_AS_IS}"),
-    (
-        Verdict.LEAVE_ALONE,
-        r"no action (?:is )?(?:needed|required)(?: on (?:the |any )?nodes?)?"
-        r"|nothing to do on the nodes?",
-    ),
+    (Verdict.LEAVE_ALONE, _NO_ACTION),
     (Verdict.UNVERIFIED, r"(?:is|are|remains?|stays?|as|verdict:?)\s+unverified"),
     (Verdict.NOT_OBSERVABLE, r"(?:is|are|was|were|remains?|stays?|as|verdict:?)\s+not observable"),
 )

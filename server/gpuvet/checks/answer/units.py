@@ -1,4 +1,4 @@
-"""Units as drafts and reports write them: which word is which, and what it is in seconds or bytes."""
+"""Units as drafts and reports write them, in seconds and in bytes. Pure."""
 
 import re
 from enum import StrEnum

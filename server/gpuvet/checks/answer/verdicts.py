@@ -42,7 +42,8 @@ _CLAIM = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_VERDICT = re.compile(
-    r"\b(?:I|we) (?:would|recommend|suggest|advise|propose)\b[^.]{0,60}\b(?:replac|reboot|leav|monitor)"
+    r"\b(?:I|we) (?:would|recommend|suggest|advise|propose)\b[^.]{0,60}"
+    r"\b(?:replac|reboot|leav|monitor)"
     r"|\b(?:should|must|needs? to) be (?:replaced|rebooted|monitored|left alone)\b"
     r"|\b(?:hardware|GPUs?|nodes?)\b.{0,40}\b(?:is|are|was|were)\s+(?:not )?"
     r"(?:clean|healthy|fine|cleared|faulty|bad|broken|to blame)\b"
@@ -108,17 +109,16 @@ def verdict_not_the_evidences(reading: Reading) -> Iterator[Hit]:
 
 
 def _is_right(reading: Reading, node: str, spoken: Spoken) -> bool:
-    """Say whether a node has this verdict, or this as its first step, or a log that is NOT_OBSERVABLE."""
+    """Say whether a node has this verdict, or this as a first step, or a NOT_OBSERVABLE log."""
     if reading.told.verdicts[node] is spoken.verdict:
         return True
-    is_step = not spoken.shown.isupper() and spoken.verdict.lower() in reading.told.minimum.get(
-        node, ""
-    )
+    least = reading.told.minimum.get(node, "")
+    is_step = not spoken.shown.isupper() and spoken.verdict.lower() in least
     return is_step or ("_" in spoken.shown and node in reading.told.dark_sources)
 
 
 def _is_off(spoken: Spoken, number: int) -> bool:
-    """Say whether a number of nodes is wrong; a group of them (`REPLACE 2 nodes`) may be smaller."""
+    """Say whether a number of nodes is wrong; one group (`REPLACE 2 nodes`) may be smaller."""
     count = spoken.count or 0
     return count > number or (spoken.counts_all and count != number)
 
@@ -151,7 +151,7 @@ def _is_cut(words: str, node: str) -> bool:
 
 
 def hardware_in_headline(reading: Reading) -> Iterator[Hit]:
-    """ "Hardware error" in the headline, and no node to replace or reboot for hardware."""
+    """A hardware error in the headline, and no node to replace or reboot for hardware."""
     told = reading.told
     if not told.verdicts or told.hardware:
         return
