@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +38,8 @@ _ACTING = frozenset({Verdict.REPLACE.value, Verdict.REBOOT.value})
 _WRITTEN = ("markdown", "short")  # members of a report that are text for people
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Evidence:
     """What a draft is held against."""
 
     reports: tuple[Mapping[str, Any], ...] = ()
@@ -46,11 +48,15 @@ class Evidence(NamedTuple):
     raw: tuple[str, ...] = ()  # logs and replies as a case holds them
     rows: tuple[EvidenceRow, ...] = ()
 
-    def __add__(self, other: object) -> "Evidence":
+    def __add__(self, other: "Evidence") -> "Evidence":
         """Return both together."""
-        if not isinstance(other, Evidence):
-            return NotImplemented
-        return Evidence(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return Evidence(
+            reports=self.reports + other.reports,
+            asked=self.asked + other.asked,
+            near=self.near + other.near,
+            raw=self.raw + other.raw,
+            rows=self.rows + other.rows,
+        )
 
 
 class Held(NamedTuple):

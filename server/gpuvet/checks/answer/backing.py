@@ -258,8 +258,9 @@ class Backing:
         }
         hours = told.hours.values()
         found |= {float(h.asked - h.measured) for h in hours}
-        for pick in (lambda h: h.measured, lambda h: h.asked, lambda h: h.asked - h.measured):
-            found.add(float(sum(pick(h) for h in hours)))
+        found.add(float(sum(h.measured for h in hours)))
+        found.add(float(sum(h.asked for h in hours)))
+        found.add(float(sum(h.asked - h.measured for h in hours)))
         found |= {8.0 * n for n in range(1, nodes + 1)}  # types with eight GPUs
         return frozenset(found - {0.0})
 

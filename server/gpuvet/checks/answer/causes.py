@@ -148,27 +148,28 @@ def branch_not_as_judged(reading: Reading) -> Iterator[Hit]:
     """A branch ruled out that nobody could read, or given another status than the evidence's."""
     told = reading.told.branches
     for unit in reading.draft.prose if told else ():
-        placed: set[Branch] = set()
-        for match in _ROW.finditer(unit.text):
+        rows = list(_ROW.finditer(unit.text))
+        for match in rows:
             branch, status = Branch(match["letter"]), _STATUS[_spelt(match["status"])]
-            placed.add(branch)
             if branch in told and told[branch] is not status:
                 message = f"{branch} is {told[branch]} by the evidence"
                 yield Hit(unit.start + match.start(), match[0].strip(), message)
-        for match in CLEARED.finditer(unit.text):
-            branch = _named(match["name"] or match["name2"])
-            out = OUT.search(match[0])
-            at = match.start() + (out.start() if out else 0)
-            if (
-                branch is None
-                or branch in placed
-                or is_denied(unit.text, at)
-                or is_supposed(unit.text, at)
-            ):
-                continue
-            if branch in told and told[branch] in _UNSEEN and not unit.text.rstrip().endswith("?"):
+        placed = {match["letter"] for match in rows}
+        for branch, match in _ruled_out(unit):
+            if branch.value not in placed and told.get(branch) in _UNSEEN:
                 message = f"{branch} is {told[branch]} by the evidence, not ruled out"
                 yield Hit(unit.start + match.start(), match[0], message)
+
+
+def _ruled_out(unit: Unit) -> Iterator[tuple[Branch, re.Match[str]]]:
+    """Yield the branches that a sentence rules out by name."""
+    if unit.text.rstrip().endswith("?"):
+        return
+    for match in CLEARED.finditer(unit.text):
+        branch, out = _named(match["name"] or match["name2"]), OUT.search(match[0])
+        at = match.start() + (out.start() if out else 0)
+        if branch and not is_denied(unit.text, at) and not is_supposed(unit.text, at):
+            yield branch, match
 
 
 def _named(words: str) -> Branch | None:

@@ -13,7 +13,8 @@ _IS_ON = re.compile(
         r"\bNodeRecovery\b(?: mode| setting)?\s*(?:is|was|=|:|of|set to)?\s*(?:set to )?\W{0,3}"
         r"(?P<value>Automatic|None|on|off|enabled|disabled)\b",
         r"\b(?:automatic|auto) (?:node )?(?:recovery|replacement|repair)\b[^.;]{0,30}\b"
-        r"(?:is|was)\s+(?:already |currently )?(?P<value2>on|off|enabled|disabled|active|inactive)\b",
+        r"(?:is|was)\s+(?:already |currently )?"
+        r"(?P<value2>on|off|enabled|disabled|active|inactive)\b",
         r"\bnode recovery\b\s*(?:is|was|:|=)\s*(?:set to )?\W{0,3}"
         r"(?P<value3>automatic|none|on|off|enabled|disabled)\b",
     ),

@@ -116,7 +116,7 @@ class Spoken(NamedTuple):
     nodes: tuple[str, ...]
     at: int  # in the words of the draft
     shown: str
-    count: int | None = None
+    number: int | None = None
     counts_all: bool = False  # "3 REPLACE": all of them; "REPLACE 3 nodes" may be one group of two
 
 

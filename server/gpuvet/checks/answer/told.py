@@ -130,7 +130,7 @@ def plain(text: str) -> str:
 
 def _member(kind: type[Word], value: object) -> Word | None:
     try:
-        return kind(value)
+        return kind(str(value))
     except ValueError:
         return None
 
@@ -140,9 +140,9 @@ def _verdicts(report: Mapping[str, Any]) -> Iterator[tuple[str, Verdict]]:
         if (verdict := _member(Verdict, word)) is not None:
             yield str(node), verdict
     for row in objects_at(report, "nodes"):
-        verdict, node = _member(Verdict, row.get("verdict")), text_at(row, "node")
-        if verdict is not None and node is not None:
-            yield node, verdict
+        name, given = text_at(row, "node"), _member(Verdict, row.get("verdict"))
+        if name is not None and given is not None:
+            yield name, given
 
 
 def _hardware(report: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """ANS5: a verdict exists, is the evidence's, leaves no node out, and the headline agrees."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpuvet.checks.answer.phrases import any_of, is_denied, is_hedged, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
@@ -100,8 +100,8 @@ def verdict_not_the_evidences(reading: Reading) -> Iterator[Hit]:
             yield Hit(spoken.at, spoken.shown, message)
         elif spoken.nodes:
             continue
-        elif spoken.count is not None and spoken.shown.isupper() and _is_off(spoken, number):
-            message = f"{number} nodes are {spoken.verdict} by the evidence, not {spoken.count}"
+        elif spoken.number is not None and spoken.shown.isupper() and _is_off(spoken, number):
+            message = f"{number} nodes are {spoken.verdict} by the evidence, not {spoken.number}"
             yield Hit(spoken.at, spoken.shown, message)
         elif _stands_in(reading, spoken.at, headline) and number == 0:
             message = f"no node is {spoken.verdict} by the evidence"
@@ -119,7 +119,7 @@ def _is_right(reading: Reading, node: str, spoken: Spoken) -> bool:
 
 def _is_off(spoken: Spoken, number: int) -> bool:
     """Say whether a number of nodes is wrong; one group (`REPLACE 2 nodes`) may be smaller."""
-    count = spoken.count or 0
+    count = spoken.number or 0
     return count > number or (spoken.counts_all and count != number)
 
 
@@ -139,7 +139,7 @@ def verdict_left_out(reading: Reading) -> Iterator[Hit]:
     ):
         return
     for node in urgent if _decides(reading) else ():
-        counted = any(s.verdict is told[node] and (s.count or 0) > _FEW for s in spoken)
+        counted = any(s.verdict is told[node] and (s.number or 0) > _FEW for s in spoken)
         if node not in words and not counted and not _is_cut(words, node):
             yield Hit(0, node, f"{node} is {told[node]} by the evidence and is not mentioned")
 
@@ -174,7 +174,7 @@ def unverified_without_check(reading: Reading) -> Iterator[Hit]:
     """UNVERIFIED without what to do in any case and the check that decides it."""
     for spoken in verdicts_in(reading.draft):
         unit = reading.draft.unit_at(spoken.at)
-        if spoken.verdict is not Verdict.UNVERIFIED or unit is None or spoken.count is not None:
+        if spoken.verdict is not Verdict.UNVERIFIED or unit is None or spoken.number is not None:
             continue
         near = [
             u
@@ -190,9 +190,10 @@ def readiness_not_the_evidences(reading: Reading) -> Iterator[Hit]:
     """Ready where the evidence says not, or the other way round; a check's status likewise."""
     told = reading.told.ready
     for said in readiness_in(reading.draft) if told else ():
-        known = [told[said.hours]] if said.hours in told else list(told.values())
-        if said.hours is not None and said.hours not in told:
+        own = told.get(said.hours) if said.hours is not None else None
+        if said.hours is not None and own is None:
             continue
+        known = [own] if own is not None else list(told.values())
         fits = said.ready in known or (said.hours is None and _agrees(said.ready, known))
         if not fits:
             yield Hit(said.at, said.shown, f"the evidence says {_spelt(told)}")
@@ -214,6 +215,5 @@ def _agrees(ready: Ready, known: list[Ready]) -> bool:
     return ready is Ready.NO and Ready.NOT_DECIDED in known
 
 
-def _spelt(told: object) -> str:
-    items = dict(told).items() if hasattr(told, "items") else ()
-    return "; ".join(f"{hours} h: {ready}" for hours, ready in items)
+def _spelt(told: Mapping[str, Ready]) -> str:
+    return "; ".join(f"{hours} h: {ready}" for hours, ready in told.items())
