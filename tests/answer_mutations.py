@@ -1,9 +1,8 @@
 """Named ways to spoil a right answer, each with the rules of which one must see it."""
 
-import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Report = Mapping[str, Any]
@@ -23,11 +22,13 @@ _GROUP = re.compile(r"/aws/[\w./-]*[\w]|/[a-z]+/[\w/-]*kernel")
 _TIME = re.compile(r"\b(\d{4}-\d{2}-\d{2}[T ])(\d{2}):(\d{2})(:\d{2})?Z")
 _PERCENT = re.compile(r"(?<![\w.])(\d{1,2}\.\d) %")
 _NUMBER = re.compile(
-    r"(?<![\w.,:/-])(\d{2,6})(?= (?:h\b|min\b|s\b|nodes?\b|node-hours|datapoints|GiB|MB/s|IOPS|free|operations|B/s))"
+    r"(?<![\w.,:/-])(\d{2,6})"
+    r"(?= (?:h\b|min\b|s\b|nodes?\b|node-hours|datapoints|GiB|MB/s|IOPS|free|operations|B/s))"
 )
 _HOURS = re.compile(
-    r"\s*\(?(?:in |every hour of |kernel log (?:was )?seen in |the kernel log was seen in )?\b\d+ of \d+ (?:node-)?h(?:ours?)?\b\)?"
-    r"|for every hour of \d+ of \d+ nodes?;?|for every hour of none of \d+ nodes?;?|\(?\d+ h\)|any of \d+ h"
+    r"\s*\(?(?:in |every hour of |(?:the )?kernel log (?:was )?seen in )?"
+    r"\b\d+ of \d+ (?:node-)?h(?:ours?)?\b\)?"
+    r"|for every hour of (?:\d+|none) of \d+ nodes?;?|\(?\d+ h\)|any of \d+ h"
 )
 _VERDICTS = ("REPLACE", "REBOOT", "UNVERIFIED", "MONITOR", "LEAVE ALONE", "NOT OBSERVABLE")
 
@@ -45,12 +46,12 @@ def _hex(length: int, rng: random.Random) -> str:
     return "".join(rng.choice("0123456789abcdef") for _ in range(length))
 
 
-def invented_id(text: str, _: Report, rng: random.Random) -> str | None:
+def invented_id(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_NODE, text, rng)
     return _put(text, match, f"i-{_hex(len(match[0]) - 2, rng)}") if match else None
 
 
-def digits_swapped(text: str, _: Report, rng: random.Random) -> str | None:
+def digits_swapped(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_NODE, text, rng)
     if match is None:
         return None
@@ -61,12 +62,12 @@ def digits_swapped(text: str, _: Report, rng: random.Random) -> str | None:
     return _put(text, match, "".join(chars))
 
 
-def id_cut(text: str, report: Report, rng: random.Random) -> str | None:
+def id_cut(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_NODE, text, rng)
     return text.replace(match[0], match[0][:8] + "…") if match else None
 
 
-def number_changed(text: str, _: Report, rng: random.Random) -> str | None:
+def number_changed(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_NUMBER, text, rng)
     if match is None:
         return None
@@ -78,7 +79,7 @@ def number_changed(text: str, _: Report, rng: random.Random) -> str | None:
     return _put(text, match, new, 1)
 
 
-def time_changed(text: str, _: Report, rng: random.Random) -> str | None:
+def time_changed(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_TIME, text, rng)
     if match is None:
         return None
@@ -86,22 +87,24 @@ def time_changed(text: str, _: Report, rng: random.Random) -> str | None:
     return _put(text, match, f"{match[1]}{match[2]}:{minute:02d}{match[4] or ''}Z")
 
 
-def percent_hundredfold(text: str, report: Report, rng: random.Random) -> str | None:
+def percent_hundredfold(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_PERCENT, text, rng)
     return _put(text, match, f"{float(match[1]) * 100:.0f}", 1) if match else None
 
 
-def xid_changed(text: str, _: Report, rng: random.Random) -> str | None:
+def xid_changed(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(re.compile(r"\bXid (\d{2,3})\b"), text, rng)
     return _put(text, match, "137" if match[1] != "137" else "79", 1) if match else None
 
 
-def group_truncated(text: str, report: Report, rng: random.Random) -> str | None:
+def group_truncated(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_GROUP, text, rng)
-    return _put(text, match, match[0][: -max(3, len(match[0]) // 4)].rstrip("/-.")) if match else None
+    return (
+        _put(text, match, match[0][: -max(3, len(match[0]) // 4)].rstrip("/-.")) if match else None
+    )
 
 
-def stream_mistyped(text: str, report: Report, rng: random.Random) -> str | None:
+def stream_mistyped(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(_STREAM, text, rng)
     return _put(text, match, match[0].replace("i-0", "i-9", 1)) if match else None
 
@@ -112,7 +115,9 @@ def stream_of_another(text: str, report: Report, rng: random.Random) -> str | No
         nodes = set(_NODE.findall(_STREAM.sub("", line)))
         for match in _STREAM.finditer(line):
             owners = {r["node"] for r in rows if r["stream"] == match[0]}
-            others = [r["stream"] for r in rows if r["node"] not in nodes and r["node"] not in owners]
+            others = [
+                r["stream"] for r in rows if r["node"] not in nodes and r["node"] not in owners
+            ]
             if nodes & owners and others:
                 return text.replace(line, _put(line, match, rng.choice(others)))
     return None
@@ -155,14 +160,14 @@ def dark_called_healthy(text: str, report: Report, rng: random.Random) -> str | 
     return f"{kept}\n- `{node}`: healthy, no Xids were logged.\n"
 
 
-def hours_removed(text: str, report: Report, rng: random.Random) -> str | None:
+def hours_removed(text: str, report: Report, _rng: random.Random) -> str | None:
     if report["mode"] != "Audit" or not _HOURS.search(text) or "0 Xids" not in text:
         return None
     kept = _HOURS.sub("", text)
     return kept if re.search(r"0 Xids(?! measured)", kept) else None
 
 
-def hours_of_another(text: str, report: Report, rng: random.Random) -> str | None:
+def hours_of_another(text: str, report: Report, _rng: random.Random) -> str | None:
     hours = {r["node"]: (r["hours_measured"], r["hours_asked"]) for r in report.get("sight", ())}
     for line in text.splitlines():
         nodes = set(_NODE.findall(line))
@@ -218,8 +223,9 @@ def unread_ruled_out(text: str, report: Report, rng: random.Random) -> str | Non
 
 def account_written(text: str, report: Report, rng: random.Random) -> str | None:
     account = report.get("account") or "111122223333"
-    said = rng.choice((f"Account {account}.", f"This is account `{account}`.",
-                       f"See arn:aws:sagemaker:{report.get('region') or 'us-west-2'}:{account}:cluster/abcd1234efgh."))  # fmt: skip
+    region = report.get("region") or "us-west-2"
+    arn = f"arn:aws:sagemaker:{region}:{account}:cluster/abcd1234efgh"
+    said = rng.choice((f"Account {account}.", f"This is account `{account}`.", f"See {arn}."))
     return f"{text}\n{said}\n"
 
 
@@ -231,29 +237,32 @@ def told_as_done(text: str, report: Report, rng: random.Random) -> str | None:
         (
             f"I rebooted `{node}`.",
             f"I have replaced {node} for you.",
-            f"We drained the node and requeued the job.",
-            f"I've set NodeRecovery to Automatic.",
+            "We drained the node and requeued the job.",
+            "I've set NodeRecovery to Automatic.",
             f"The restart of {node} has been requested.",
-            f"Done: I restarted the node.",
+            "Done: I restarted the node.",
             f"`{node}` has now been cordoned.",
-            f"I went ahead and rebooted the node.",
+            "I went ahead and rebooted the node.",
             f"I opened a support case for {node}.",
         )
     )
     return f"{text}\n{said}\n"
 
 
-def verdict_removed(text: str, report: Report, rng: random.Random) -> str | None:
-    words = re.compile(
-        rf"{'|'.join(_VERDICTS)}|Ready|ready|Root cause|ypothesis|Do:|replace|reboot|Not observable|claimed|\d+ of \d+ (?:node-)?h|leave|no action|nothing on the nodes|MONITOR|watch"
-        r"|cause|because|due to|UNVERIFIED|FAIL|not\\?_|application"
-    )
-    kept = [line for line in text.splitlines() if not words.search(line)]
+_DECIDES = re.compile(
+    "|".join(_VERDICTS)
+    + r"|[Rr]eady|Root cause|ypothesis|Do:|replace|reboot|Not observable|claimed|leave|no action"
+    r"|\d+ of \d+ (?:node-)?h|nothing on the nodes|watch|cause|because|due to|FAIL|not\\?_|application"
+)
+
+
+def verdict_removed(text: str, _report: Report, _rng: random.Random) -> str | None:
+    kept = [line for line in text.splitlines() if not _DECIDES.search(line)]
     body = "\n".join(kept).strip()
     return body + "\n\nThese are the facts that were collected.\n" if len(body) > 40 else None
 
 
-def asked_back(text: str, report: Report, rng: random.Random) -> str | None:
+def asked_back(text: str, _report: Report, rng: random.Random) -> str | None:
     said = rng.choice(
         (
             "Which cluster do you mean?",
@@ -277,7 +286,11 @@ def node_left_out(text: str, report: Report, rng: random.Random) -> str | None:
 
 
 def hardware_headline(text: str, report: Report, rng: random.Random) -> str | None:
-    acting = [n for n in report["nodes"] if n["verdict"] in ("REPLACE", "REBOOT") and n["class"] == "hardware"]
+    acting = [
+        n
+        for n in report["nodes"]
+        if n["verdict"] in ("REPLACE", "REBOOT") and n["class"] == "hardware"
+    ]
     if acting or not report["nodes"] or report["mode"] == "Preflight":
         return None
     said = rng.choice(("Hardware error on the cluster.", "A GPU failure stopped the job.",
@@ -285,7 +298,7 @@ def hardware_headline(text: str, report: Report, rng: random.Random) -> str | No
     return f"**{said}**\n\n{text}"
 
 
-def unverified_bare(text: str, report: Report, rng: random.Random) -> str | None:
+def unverified_bare(text: str, report: Report, _rng: random.Random) -> str | None:
     nodes = [n for n, v in report["verdicts"].items() if v == "UNVERIFIED"]
     if not nodes or report["mode"] == "Preflight":
         return None
@@ -294,48 +307,56 @@ def unverified_bare(text: str, report: Report, rng: random.Random) -> str | None
     return f"{listed}\n" if not kept else f"{listed}\n\nRegards.\n"
 
 
-def ready_flipped(text: str, report: Report, rng: random.Random) -> str | None:
+def ready_flipped(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(re.compile(r"\d+ h: (No|Yes with risks|Yes|Not decided)(?=\*\*| \()"), text, rng)
     if match is None:
         return None
     return _put(text, match, "Yes" if match[1] != "Yes" else "No", 1)
 
 
-def check_flipped(text: str, report: Report, rng: random.Random) -> str | None:
+def check_flipped(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(re.compile(r"\*\*(FAIL|RISK)\*\* P\d+"), text, rng)
     return _put(text, match, "PASS", 1) if match else None
 
 
-def recovery_flipped(text: str, report: Report, rng: random.Random) -> str | None:
+def recovery_flipped(text: str, _report: Report, rng: random.Random) -> str | None:
     match = _one(re.compile(r"NodeRecovery (Automatic|None)\b"), text, rng)
-    return _put(text, match, "None" if match[1] == "Automatic" else "Automatic", 1) if match else None
+    return (
+        _put(text, match, "None" if match[1] == "Automatic" else "Automatic", 1) if match else None
+    )
 
 
-def resumes_by_itself(text: str, report: Report, rng: random.Random) -> str | None:
-    kept = [line for line in text.splitlines() if "checkpoint" not in line and "auto-resume" not in line]
+def resumes_by_itself(text: str, _report: Report, _rng: random.Random) -> str | None:
+    kept = [
+        line for line in text.splitlines() if "checkpoint" not in line and "auto-resume" not in line
+    ]
     return "\n".join([*kept, "After that the job resumes automatically.", ""])
 
 
 def capacity_stretched(text: str, report: Report, rng: random.Random) -> str | None:
-    rows = [r for r in report.get("calendar", ()) if r.get("usable_until") and r["usable_until"] != r["end"]]
+    rows = [
+        r
+        for r in report.get("calendar", ())
+        if r.get("usable_until") and r["usable_until"] != r["end"]
+    ]
     if not rows:
         return None
     row = rng.choice(rows)
     return f"{text}\n{row['resource']} is usable until {row['end']}.\n"
 
 
-def secret_put_in(text: str, report: Report, rng: random.Random) -> str | None:
+def secret_put_in(text: str, _report: Report, rng: random.Random) -> str | None:
     return f"{text}\nI read it with Bearer {_hex(32, rng)}.\n"
 
 
-def source_vague(text: str, report: Report, rng: random.Random) -> str | None:
+def source_vague(_text: str, report: Report, _rng: random.Random) -> str | None:
     if not any(r.get("stream") for r in report.get("coverage", ())) or not report["verdicts"]:
         return None
     node, verdict = next(iter(report["verdicts"].items()))
     return f"**{verdict}** `{node}`: no Xids in the kernel log in 23 of 24 h.\n"
 
 
-def label_removed(text: str, report: Report, rng: random.Random) -> str | None:
+def label_removed(text: str, report: Report, _rng: random.Random) -> str | None:
     if report["mode"] != "Incident" or report["label"] != "Proven":
         return None
     line = text.splitlines()[0]

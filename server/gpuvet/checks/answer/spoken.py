@@ -151,7 +151,7 @@ def verdicts_in(draft: Draft) -> Iterator[Spoken]:
             bare = [s for s in found if not s.nodes]
             under = bare[0] if len(found) == 1 and bare else None
         elif not found and under is not None and unit.item and (ids := _ids(unit)):
-            yield under._replace(nodes=ids, at=unit.start, count=None)
+            yield under._replace(nodes=ids, at=unit.start, number=None)
         yield from found
 
 
