@@ -252,7 +252,8 @@ def told_as_done(text: str, report: Report, rng: random.Random) -> str | None:
 _DECIDES = re.compile(
     "|".join(_VERDICTS)
     + r"|[Rr]eady|Root cause|ypothesis|Do:|replace|reboot|Not observable|claimed|leave|no action"
-    r"|\d+ of \d+ (?:node-)?h|nothing on the nodes|watch|cause|because|due to|FAIL|not\\?_|application"
+    r"|\d+ of \d+ (?:node-)?h|nothing on the nodes|watch|cause|because|due to|FAIL|not\\?_"
+    r"|application"
 )
 
 

@@ -173,12 +173,12 @@ ANSWER_RULES: tuple[Rule, ...] = (
 
 def findings_of(reading: Reading) -> tuple[AnswerFinding, ...]:
     """Return what the rules find in a draft, in reading order, each place once a rule."""
-    found: dict[tuple[str, int], AnswerFinding] = {}
+    found: dict[tuple[str, int, str], AnswerFinding] = {}
     for rule in ANSWER_RULES:
         for hit in rule.run(reading):
             place = reading.draft.place(hit.start)
             found.setdefault(
-                (rule.code, hit.start),
+                (rule.code, hit.start, hit.shown),
                 AnswerFinding(
                     code=rule.code,
                     name=rule.name,

@@ -71,7 +71,7 @@ _ADVISED = re.compile(
 )
 _CONDITION_AFTER = re.compile(
     r"\W{0,4}(?:otherwise|else)\b"
-    r"|[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as|after)\b",
+    r"|[^.;,]{0,30}?\b(?:only )?(?:if|when|once|unless|should|until|as soon as)\b",
     re.IGNORECASE,
 )
 # What is right in any case of an UNVERIFIED node is a first step, not its verdict.
