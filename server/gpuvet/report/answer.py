@@ -16,7 +16,7 @@ def answer_markdown(check: AnswerCheck) -> str:
         lines.append(
             f"- {found.line}:{found.column} **{found.code}** {found.name}"
             f"{'' if found.severity == 'error' else f' ({found.severity})'}{shown}: "
-            f"{cell(found.message)}. Fix: {cell(found.fix)}"
+            f"{cell(found.message)}. Fix: {found.fix}"
         )
     if check.not_judged:
         lines += ["", "Not judged:", *(f"- {cell(each)}" for each in check.not_judged)]

@@ -11,11 +11,11 @@ import pytest
 from answer_cases import case_paths
 from answer_mutations import MUTATIONS, Mutation
 from answer_scores import mutated_outcomes, own_outcomes, score
+
+from gpuvet.modes.answer import check_answer, hold, of_file
 from gpuvet_evals.answer import find_answer
 from gpuvet_evals.calls import tool_calls
 from gpuvet_evals.journal import read_journal
-
-from gpuvet.modes.answer import check_answer, hold, of_file
 
 CASES = Path(__file__).parents[2] / "cases"
 JOURNALS = json.loads((CASES / "answers" / "journals.json").read_text("utf-8"))
