@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from gpuvet.aws.iam_policy import policy_text
 from gpuvet.aws.kubernetes_reads import cluster_role_text
@@ -19,9 +20,10 @@ from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
 from gpuvet.model.access import AccessReport
 from gpuvet.model.answer import AnswerCheck
 from gpuvet.model.audit import AuditReport
+from gpuvet.model.inspection import LOOKS
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport, VerdictReport
-from gpuvet.tools.definitions import definitions_text
+from gpuvet.tools.definitions import definitions_text, tools_page
 
 FOLDER = "references"
 
@@ -46,6 +48,15 @@ def schema(value: type[BaseModel]) -> Callable[[], str]:
     return make
 
 
+def source_schemas() -> str:
+    """Return the JSON Schemas of the answers about single sources, each under its tool's name."""
+    _, made = models_json_schema(
+        [(answer, "serialization") for answer in LOOKS.values()], by_alias=True
+    )
+    named = {tool: {"$ref": f"#/$defs/{answer.__name__}"} for tool, answer in LOOKS.items()}
+    return json.dumps({**made, "properties": named}, indent=1) + "\n"
+
+
 PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("xids.md", xids_page),
     PageMaker("sxids.md", sxids_page),
@@ -61,6 +72,8 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("iam-policy.json", policy_text),
     PageMaker("kubernetes-role.yaml", cluster_role_text),
     PageMaker("schemas/audit.json", schema(AuditReport)),
+    PageMaker("tools.md", tools_page),
+    PageMaker("schemas/sources.json", source_schemas),
     PageMaker("tools/definitions.json", definitions_text, "server/gpuvet"),
     *(PageMaker(f"schemas/{name}", partial(schema_text, name)) for name in SCHEMAS),
 )

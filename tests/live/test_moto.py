@@ -188,6 +188,34 @@ async def test_a_server_answers_from_a_live_account_over_stdio(account: str) -> 
     assert "region 'eu-west-1' was not given at start" in elsewhere.content[0].text
 
 
+@pytest.mark.anyio
+async def test_single_sources_of_a_live_account_are_shown_over_stdio(account: str) -> None:
+    nodes = running(3, **{"parallelcluster:cluster-name": "lab"})
+    env = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "gpuvet", "serve", "--region", REGION, "--deadline", "30s"],
+        env={**env, "PYTHONPATH": str(ROOT / "server"), "AWS_ENDPOINT_URL": account},
+    )
+    pages: dict[str, dict[str, Any]] = {}
+    async with Client(command) as connected:
+        for tool in ("list_clusters", "list_nodes", "find_log_sources", "network_status"):
+            asked = {} if tool == "list_clusters" else {"cluster": "lab"}
+            result = await connected.call_tool(tool, asked)
+            assert not result.is_error
+            pages[tool] = result.structured_content or {}
+    clusters = [(row["kind"], row["name"], row["nodes"]) for row in pages["list_clusters"]["rows"]]
+    assert clusters == [("ParallelCluster", "lab", 3)]
+    assert sorted(row["node"] for row in pages["list_nodes"]["rows"]) == sorted(nodes)
+    assert pages["list_nodes"]["account"] == "123456789012"
+    assert pages["find_log_sources"]["silent_total"] == 3
+    layers = {row["layer"] for row in pages["network_status"]["rows"]}
+    assert {"set-up", "addresses"} <= layers
+    # moto's server knows no capacity reservations: that shows, and is no empty list.
+    unread = {row["what"] for row in pages["list_nodes"]["not_seen"]}
+    assert "capacity reservations (ec2:DescribeCapacityReservations)" in unread
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

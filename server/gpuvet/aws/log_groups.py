@@ -52,14 +52,14 @@ def read_job_streams(door: AwsDoor, names: Iterable[str]) -> Envelope[tuple[LogS
 
     Args:
         door: The AWS door.
-        names: Substrings of group names: the cluster's.
+        names: The cluster's; in a group's name each stands as a word of its own.
     """
     parts: list[_Part] = []
     groups: dict[str, None] = {}
     for name in names:
         for row in _listed(door, "logs:DescribeLogGroups", {"logGroupNamePattern": name}, parts):
             group = group_name(text_at(row, "logGroupName") or "")
-            if group and _OF_A_SERVICE.match(group) is None:
+            if _bears(group, name) and _OF_A_SERVICE.match(group) is None:
                 groups[group] = None
     found = tuple(
         LogStream(node="", group=group, stream=stream)
@@ -81,6 +81,11 @@ def read_job_streams(door: AwsDoor, names: Iterable[str]) -> Envelope[tuple[LogS
         reason=worst.reason if worst else None,
         value=found,
     )
+
+
+def _bears(group: str, name: str) -> bool:
+    """Say whether a group bears a name that no longer word merely begins or ends with."""
+    return re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", group) is not None
 
 
 def _listed(

@@ -3,7 +3,9 @@
 Every answer says which calls were made and how each ended, so that "none" is never bare.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 from pydantic import AwareDatetime, Field
 
@@ -55,6 +57,7 @@ class Inspection(Value):
     notes: tuple[str, ...] = ()
     sources: tuple[SourceRow, ...] = ()
     not_seen: tuple[NotSeenRow, ...] = ()
+    not_seen_total: int = 0
     shown: int = 0
     total: int = 0
     cursor: str | None = None
@@ -300,3 +303,20 @@ class ChangeList(Inspection):
 
     rows: tuple[ChangeRow, ...]
     unread_names: tuple[str, ...] = ()  # event names CloudTrail was not asked for with success
+
+
+# The answers by the tools that give them.
+LOOKS: Mapping[str, type[Inspection]] = MappingProxyType(
+    {
+        "list_clusters": ClusterList,
+        "list_nodes": NodeList,
+        "cluster_events": EventList,
+        "find_log_sources": LogSourceList,
+        "read_log_lines": LineList,
+        "read_metrics": SeriesList,
+        "storage_status": StorageStatus,
+        "network_status": NetworkStatus,
+        "capacity_status": CapacityStatus,
+        "account_changes": ChangeList,
+    }
+)

@@ -17,12 +17,12 @@ from gpuvet.model.inspection import CapacityRow, CapacityStatus
 from gpuvet.modes.capacity_readings import job_nodes, read_capacity
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.inspect_storage import missing_rows
-from gpuvet.modes.inspection import Look, state_of, told, whole_of
+from gpuvet.modes.inspection import Look, cut, state_of, told, whole_of
 from gpuvet.modes.service_log import read_service_log
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, utc
 
-_MOST_FINDINGS = 12
+_MOST_FINDINGS, _LONGEST = 8, 240
 _HYPERPOD_NOTE = (
     "EC2 reservations never show what HyperPod runs on: a training plan, or what its cluster "
     "events say"
@@ -61,9 +61,11 @@ def capacity_status(case: Case, times: Asked, *, now: datetime) -> CapacityStatu
         headline=_headline(rows, evidence) if rows else none,
         orchestrator=orchestrator.value,
         notes=(*own, _QUOTA_NOTE),
-        findings=tuple(dict.fromkeys((*(one.what for one in judged.signals), *judged.facts)))[
-            :_MOST_FINDINGS
-        ],
+        findings=tuple(
+            dict.fromkeys(
+                cut(w, _LONGEST) for w in (*(s.what for s in judged.signals), *judged.facts)
+            )
+        )[:_MOST_FINDINGS],
         rows=rows,
     )
 

@@ -20,12 +20,13 @@ from gpuvet.model.inspection import NetworkRow, NetworkStatus
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.gather_network import network_view
 from gpuvet.modes.inspect_storage import missing_rows, scope_of
-from gpuvet.modes.inspection import Look, counts_of, state_of, told, whole_of
+from gpuvet.modes.inspection import Look, counts_of, cut, state_of, told, whole_of
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted, utc
 
 # preflight P14: fewer free addresses than this cannot replace a handful of nodes.
 _FEW_ADDRESSES = 16
+_LONGEST = 600
 _ORDER = ("problem", "unknown", "hint", "told", "ok")
 
 
@@ -86,7 +87,7 @@ def _of_layer(name: str, layer: Layer, told: frozenset[str]) -> Iterator[Network
     yield from (_signal(one) for one in layer.signals)
     for words in dict.fromkeys(layer.facts):
         if words not in told:
-            yield NetworkRow(layer=name, subject="cluster", state="told", what=words)
+            yield NetworkRow(layer=name, subject="cluster", state="told", what=cut(words, _LONGEST))
     if layer.clean is not None:
         yield NetworkRow(layer=name, subject="cluster", state="ok", what=layer.clean)
 
@@ -96,7 +97,7 @@ def _signal(signal: Signal) -> NetworkRow:
         layer=signal.kind,
         subject=signal.resource or signal.node or "cluster",
         state="hint" if signal.hypothesis_only else "problem",
-        what=signal.what,
+        what=cut(signal.what, _LONGEST),
         evidence=signal.evidence[:3],
     )
 

@@ -15,12 +15,12 @@ from gpuvet.model.inspection import FileSystemRow, StorageStatus
 from gpuvet.model.report import NotSeenRow
 from gpuvet.modes.evidence import orchestrator_of
 from gpuvet.modes.gather_storage import storage_inputs
-from gpuvet.modes.inspection import Look, state_of, told, whole_of
+from gpuvet.modes.inspection import Look, cut, state_of, told, whole_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.window import Asked
 from gpuvet.report.words import counted
 
-_MOST_FACTS = 8
+_MOST_FACTS, _LONGEST = 6, 300
 
 
 def scope_of(look: Look, nodes: Sequence[CaseNode]) -> Scope:
@@ -72,7 +72,7 @@ def storage_status(case: Case, times: Asked, *, now: datetime) -> StorageStatus:
         if rows
         else none,
         orchestrator=orchestrator_of(look.case, nodes).value,
-        notes=tuple(signal.what for signal in judged.signals[:_MOST_FACTS]),
+        notes=tuple(cut(one.what, _LONGEST) for one in judged.signals[:_MOST_FACTS]),
         rows=rows,
     )
 
@@ -95,6 +95,6 @@ def _row(seen: Seen) -> FileSystemRow:
             + (f" {one.progress_percent} %" if one.progress_percent is not None else "")
             for one in system.actions or ()
         ),
-        findings=tuple(facts_of(seen))[:_MOST_FACTS],
+        findings=tuple(cut(one, _LONGEST) for one in facts_of(seen))[:_MOST_FACTS],
         evidence=(evidence, *series[:2]),
     )

@@ -247,6 +247,11 @@ def grouped(
     return tuple(found)
 
 
+def cut(text: str, most: int) -> str:
+    """Return a sentence of ours, its end left out where it is longer than anybody reads."""
+    return text if len(text) <= most else f"{text[: most - 2].rstrip()} …"
+
+
 def counts_of(words: Iterable[str]) -> Mapping[str, int]:
     """Return how often each word stands, the most frequent first."""
     return dict(sorted(Counter(words).items(), key=lambda one: (-one[1], one[0])))

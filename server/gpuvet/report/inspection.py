@@ -90,11 +90,13 @@ def _tail(look: Inspection) -> Iterator[str]:
     yield from (f"- {_source(one)}" for one in look.sources)
     if look.not_seen:
         yield ""
-        yield f"Not seen ({counted(len(look.not_seen), 'source')}):"
+        more = f", {len(look.not_seen)} of them" if look.not_seen_total > len(look.not_seen) else ""
+        total = max(look.not_seen_total, len(look.not_seen))
+        yield f"Not seen ({counted(total, 'source')}{more}):"
         for one in look.not_seen:
-            yield f"- {whole(one.what)}: {cell(str(one.reason))}. Closes with: " + whole(
-                one.closes_with
-            )
+            on = f" ({', '.join(one.nodes)})" if one.nodes else ""
+            closes = whole(one.closes_with)
+            yield f"- {whole(one.what)}{on}: {cell(str(one.reason))}. Closes with: {closes}"
 
 
 def _source(row: SourceRow) -> str:

@@ -16,6 +16,7 @@ SUMMARY_CHARACTERS = 8_000
 FULL_CHARACTERS = 32_000
 MOST_CHARACTERS = 40_000
 ERROR_CHARACTERS = 4_000
+_LEAST_CHARACTERS = 20  # of one item: more of them than this cannot fit
 
 
 def limit_of(detail: str) -> int:
@@ -53,7 +54,7 @@ def fit(
         total: Items there are.
         limit: Characters either half may take.
     """
-    low, high = 1, max(1, total)
+    low, high = 1, max(1, min(total, limit // _LEAST_CHARACTERS))
     best = (*make(1), 1)
     while low <= high:
         middle = (low + high) // 2

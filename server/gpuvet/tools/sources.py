@@ -20,6 +20,7 @@ from gpuvet.model.inspection import (
     SeriesList,
     StorageStatus,
 )
+from gpuvet.model.report import NotSeenRow
 from gpuvet.modes.inspect_capacity import capacity_status as status_of_capacity
 from gpuvet.modes.inspect_events import change_list, event_list
 from gpuvet.modes.inspect_logs import LinesWanted, line_list, log_source_list
@@ -27,13 +28,18 @@ from gpuvet.modes.inspect_metrics import series_list
 from gpuvet.modes.inspect_network import network_status as status_of_network
 from gpuvet.modes.inspect_nodes import cluster_list, node_list
 from gpuvet.modes.inspect_storage import storage_status as status_of_storage
+from gpuvet.modes.inspection import cut
 from gpuvet.modes.window import Asked as Times
 from gpuvet.parse.line_kinds import LineKind
 from gpuvet.report.inspection import inspection_markdown
 from gpuvet.tools.arguments import Account, InWindow, Names, NodesPaged, OfNodes, Paged
-from gpuvet.tools.request import Reply, Request, Rest
+from gpuvet.tools.request import Reply, Request, Rest, detail_of
 
 Look = TypeVar("Look", bound=Inspection)
+# Ours: what every answer says beside its rows takes at most half of it.
+_MOST_OF_SUMMARY, _MOST_OF_FULL = 10, 40
+_WHAT_CHARACTERS = 240
+_MOST_NODES = 4
 
 
 class AccountPaged(Account, Paged):
@@ -205,8 +211,27 @@ def _kind(word: str) -> LineKind:
 
 
 def _pages(request: Request, look: Look, rows: tuple[Value, ...]) -> Reply[Look]:
+    whole = detail_of(request.asked) == "full"
+    most = _MOST_OF_FULL if whole else _MOST_OF_SUMMARY
+    base = {
+        "sources": look.sources[:most],
+        "not_seen": tuple(_short(row) for row in look.not_seen[:most]),
+        "not_seen_total": len(look.not_seen),
+    }
+
     def page(kept: tuple[Value, ...], rest: Rest) -> tuple[Look, str]:
-        shown = look.model_copy(update={"rows": kept, **rest._asdict()})
+        shown = look.model_copy(update={**base, "rows": kept, **rest._asdict()})
         return shown, inspection_markdown(shown, kept)
 
     return request.page(rows, page, now=look.now)
+
+
+def _short(row: NotSeenRow) -> NotSeenRow:
+    """Return a row of what was not seen with as much of it as a reader needs."""
+    return row.model_copy(
+        update={
+            "what": cut(row.what, _WHAT_CHARACTERS),
+            "closes_with": cut(row.closes_with, _WHAT_CHARACTERS),
+            "nodes": row.nodes[:_MOST_NODES],
+        }
+    )

@@ -56,7 +56,7 @@ async def ask_account(tool: str, name: str, **more: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("tool", SOURCE_TOOLS)
-async def test_both_halves_say_the_same_within_their_bytes(tool: str, name: str) -> None:
+async def test_both_halves_say_the_same_and_nothing_is_told_alone(tool: str, name: str) -> None:
     evidence, asked = recorded_account(name)
     async with connected(live_server(evidence)) as client:
         result = await client.call_tool(tool, arguments(tool, asked))
@@ -67,19 +67,8 @@ async def test_both_halves_say_the_same_within_their_bytes(tool: str, name: str)
     assert plain(page["headline"]) in text
     assert page["state"] in text
     assert max(len(text_of(result)), size_of(page)) <= 8_000
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-@pytest.mark.parametrize("tool", SOURCE_TOOLS)
-async def test_every_answer_says_what_was_read_and_never_nothing_alone(
-    tool: str, name: str
-) -> None:
-    page = await ask_account(tool, name)
-    assert page["sources"], "an answer names the calls it rests on"
-    assert all(row["evidence"] for row in page["sources"])
-    if not page["rows"]:
-        assert page["state"] != "OK"
-        assert page["headline"]
+    assert all(row["evidence"] for row in page["sources"]), "an answer names the calls it rests on"
+    assert page["rows"] or (page["state"] != "OK" and page["headline"])
     if tool not in {"list_clusters", *_NOW}:
         assert page["window"]["since"] < page["window"]["until"]
         assert page["window"]["source"]

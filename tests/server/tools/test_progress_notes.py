@@ -1,0 +1,77 @@
+"""Progress over MCP: stages with counts while an account is asked, for whoever asked for them."""
+
+from typing import Any
+
+import pytest
+from asking import SCENARIOS, case_server, connected, live_server, page_of, recorded_account
+from mcp import Client
+
+pytestmark = pytest.mark.anyio
+
+LIVE_TOOLS = (
+    *("incident_report", "timeline", "audit_report", "node_verdicts", "log_coverage"),
+    *("list_clusters", "list_nodes", "cluster_events", "find_log_sources", "read_log_lines"),
+    *("read_metrics", "storage_status", "network_status", "capacity_status", "account_changes"),
+)
+_NO_WINDOW = frozenset({"list_clusters", "list_nodes", "find_log_sources"})
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Told:
+    """What a client was told."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[float, str]] = []
+
+    async def __call__(self, progress: float, _total: float | None, message: str | None) -> None:
+        """Remember one notification."""
+        self.steps.append((progress, message or ""))
+
+
+def arguments(tool: str, asked: dict[str, Any]) -> dict[str, Any]:
+    if tool == "list_clusters":
+        return {}
+    return {"cluster": asked["cluster"]} if tool in _NO_WINDOW else asked
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+@pytest.mark.parametrize("tool", LIVE_TOOLS)
+async def test_every_tool_that_asks_an_account_tells_its_stages(tool: str, era: str) -> None:
+    evidence, asked = recorded_account("s03")
+    told = Told()
+    mode: Any = era
+    async with Client(live_server(evidence), mode=mode) as client:
+        page_of(await client.call_tool(tool, arguments(tool, asked), progress_callback=told))
+    counts = [count for count, _ in told.steps]
+    assert counts == sorted(set(counts)), "a count only grows"
+    assert counts[0] == 1.0
+    stages = {words.partition(":")[0] for _, words in told.steps}
+    assert stages & {"cluster", "instances and capacity"}
+    assert all(any(c.isdigit() for c in words) for _, words in told.steps)
+
+
+async def test_log_queries_are_told_as_so_many_of_so_many() -> None:
+    evidence, asked = recorded_account("s03")
+    told = Told()
+    async with connected(live_server(evidence)) as client:
+        await client.call_tool("node_verdicts", asked, progress_callback=told)
+    queries = [words for _, words in told.steps if words.startswith("logs: ")]
+    assert queries
+    assert all(words.endswith(" queries") and " of " in words for words in queries)
+
+
+async def test_a_client_that_asked_for_no_progress_gets_its_answer_alone() -> None:
+    evidence, asked = recorded_account("s03")
+    async with connected(live_server(evidence)) as client:
+        assert page_of(await client.call_tool("list_nodes", {"cluster": asked["cluster"]}))
+
+
+async def test_a_case_is_read_without_progress() -> None:
+    told = Told()
+    async with connected(case_server(SCENARIOS["s03"])) as client:
+        await client.call_tool("node_verdicts", {}, progress_callback=told)
+    assert told.steps == []

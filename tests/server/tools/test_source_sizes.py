@@ -1,0 +1,73 @@
+"""Answers about 4,096 nodes: grouped, within their bytes, and paged until every row was shown."""
+
+from typing import Any
+
+import pytest
+from asking import RecordedAccount, connected, live_server, page_of, size_of, text_of
+from big_account import ACCOUNT, CLUSTER, NOW, REGION, BigAccount, node_id
+
+pytestmark = pytest.mark.anyio
+
+NODES = 4_096
+TOOLS = {
+    "list_clusters": 410,
+    "list_nodes": NODES,
+    "cluster_events": NODES,
+    "find_log_sources": 32,
+    "read_log_lines": NODES,
+    "read_metrics": 5_000,
+    "storage_status": 256,
+    "network_status": 67,
+    "capacity_status": 528,
+    "account_changes": NODES,
+}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def account() -> RecordedAccount:
+    return RecordedAccount(BigAccount(NODES), now=NOW, account=ACCOUNT, region=REGION)
+
+
+def arguments(tool: str) -> dict[str, Any]:
+    return {} if tool == "list_clusters" else {"cluster": CLUSTER}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_an_answer_about_4096_nodes_stays_within_its_bytes(tool: str) -> None:
+    async with connected(live_server(account())) as client:
+        for detail, most in (("summary", 8_000), ("full", 32_000)):
+            result = await client.call_tool(tool, {**arguments(tool), "detail": detail})
+            page = page_of(result)
+            assert page["total"] == TOOLS[tool]
+            assert 0 < page["shown"] == len(page["rows"]) <= page["total"]
+            assert size_of(page) <= most
+            assert len(text_of(result)) <= most
+            assert (page.get("cursor") is None) == (page["shown"] == page["total"])
+
+
+async def test_alike_nodes_are_counted_and_those_that_failed_come_first() -> None:
+    async with connected(live_server(account())) as client:
+        page = page_of(await client.call_tool("list_nodes", {"cluster": CLUSTER}))
+    assert page["headline"] == "4096 nodes: 4055 Running, 41 Failure"
+    assert sum(group["count"] for group in page["groups"]) == NODES
+    assert {row["state"] for row in page["rows"]} == {"Failure"}
+
+
+async def test_a_cursor_goes_on_until_every_node_was_shown_once_at_the_clock_of_the_first() -> None:
+    evidence = account()
+    seen: list[str] = []
+    asked: dict[str, Any] = {"cluster": CLUSTER, "detail": "full"}
+    async with connected(live_server(evidence)) as client:
+        for _ in range(80):
+            page = page_of(await client.call_tool("list_nodes", asked))
+            seen += [row["node"] for row in page["rows"]]
+            if page.get("cursor") is None:
+                break
+            asked = {"cursor": page["cursor"], "detail": "full"}
+    assert sorted(seen) == [node_id(place) for place in range(NODES)]
+    assert set(evidence.clocks) == {NOW}
+    assert len(evidence.clocks) > 2
