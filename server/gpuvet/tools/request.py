@@ -26,6 +26,7 @@ class Opened(NamedTuple):
     case: "Case"
     now: datetime
     allowed_groups: tuple[str, ...] = ()  # log groups allowed at start beside the cluster's own
+    texts: Callable[[], tuple[str, ...]] | None = None  # of a case: its files as they lie there
 
 
 class AccountDoor(NamedTuple):

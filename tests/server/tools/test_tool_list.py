@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 CORE = (
     *("incident_report", "preflight_report", "timeline", "audit_report"),
     *("node_verdicts", "log_coverage", "explain_xid"),
-    *("check_job_spec", "simulate_log_monitors", "suggest_log_monitors"),
+    *("check_job_spec", "simulate_log_monitors", "suggest_log_monitors", "check_answer"),
 )
 SOURCES = (
     *("list_clusters", "list_nodes", "cluster_events", "find_log_sources", "read_log_lines"),
@@ -210,6 +210,7 @@ async def test_a_real_stdio_client_asks_every_tool_over_a_case(era: Era) -> None
     )
     given: dict[str, dict[str, Any]] = {
         "explain_xid": {"code": 79},
+        "check_answer": {"draft": "All nodes are healthy."},
         "check_job_spec": {"spec": "logMonitoringConfiguration: []"},
         "simulate_log_monitors": {
             "spec": "logMonitoringConfiguration:\n- name: a\n  logPattern: '.*x'\n"
