@@ -37,7 +37,7 @@ packages: skill mcpb lambda host-tools
 
 wheel: $(STAMP)
 	rm -f dist/gpuvet-*.whl
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 skill: $(STAMP)
 	mkdir -p dist

@@ -1,6 +1,7 @@
 """A Messages API on the loopback that says what a test tells it to: streams, errors, refusals."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,6 +79,14 @@ class FakeApi:
     headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
 
 
+class _Server(ThreadingHTTPServer):
+    """Says nothing of a client that was killed or that hung up."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError | json.JSONDecodeError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # passed on
+
+
 @contextmanager
 def fake_api(script: Script) -> Generator[FakeApi]:
     """Serve a script on a free port of the loopback for as long as the block runs."""
@@ -95,7 +104,7 @@ def fake_api(script: Script) -> Generator[FakeApi]:
         def log_message(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] # says nothing
             return
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -68,6 +68,7 @@ class World:
     errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     workspaces: tuple[str, ...] = (WORKSPACE,)
     addon: str | None = None  # the add-on's configurationValues
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     asked: list[tuple[str, Mapping[str, Any]]] = field(
         default_factory=list[tuple[str, Mapping[str, Any]]]
     )
@@ -85,7 +86,8 @@ class World:
                 update={"reason": meaning.reason, "error_code": code}
             )
         if row.service == "prometheus":
-            page = self._prometheus(row.name, params)
+            page = self.answers.setdefault(f"{operation}{canonical(params)}", {})
+            page.update(page or self._prometheus(row.name, params))
         elif row.service == "kubernetes":
             page = {"items": self.objects.get(row.name, [])}
         elif operation == "amp:ListWorkspaces":

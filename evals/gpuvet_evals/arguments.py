@@ -92,7 +92,8 @@ def _add_run(add: AddParser) -> None:
         "run",
         help="play evals with a model over recorded worlds, and write their journals",
         description="Play each eval by the Messages API: a model with tools that read a recorded "
-        "account. A run is done when its journal is there; run it again to go on after a kill.",
+        "account. A run is done when its journal is there; run it again to go on after a kill. "
+        "Needs ANTHROPIC_API_KEY, and gpuvet[evals] installed.",
         parents=[_spending_arguments()],
     )
     parser.add_argument("evals", type=Path, help="evals.json; worlds.json is looked for beside it")

@@ -46,6 +46,7 @@ class Benchmark(Value):
     errored: int
     server: Comparison | None = None  # skill and server against the skill alone
     pairs: tuple[Pair, ...] = ()  # judged in both orders
+    judge: str | None = None  # the model that judged
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -77,6 +78,7 @@ def benchmark(
     older: Sequence[Run] = (),
     older_name: str = "older",
     pairs: Sequence[Pair] = (),
+    judge: str | None = None,
 ) -> Benchmark:
     """Return all figures of a version.
 
@@ -86,6 +88,7 @@ def benchmark(
         older: Runs of a version to compare with.
         older_name: That version's name.
         pairs: What a judge says of the version's pairs.
+        judge: The model that judged.
     """
     sides = {side: [run for run in runs if run.side == side] for side in ALL_SIDES}
     shown = SIDES if not sides[WITH_SERVER] else ALL_SIDES
@@ -106,6 +109,7 @@ def benchmark(
             else None
         ),
         pairs=tuple(pairs),
+        judge=judge,
     )
 
 
@@ -118,7 +122,7 @@ def benchmark_json(result: Benchmark) -> dict[str, Any]:
         "summary": statement(result),
         "timestamp": result.timestamp,
         "version": result.version,
-        "model": None,
+        "model": result.judge,
         "iterations": len({run.iteration for run in result.runs}),
         "total_evals": len(by_eval),
         "total_iterations_run": len({(run.eval_id, run.iteration) for run in result.runs}),

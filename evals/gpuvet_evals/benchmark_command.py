@@ -13,6 +13,7 @@ from gpuvet_evals.inspect_command import load_journal
 from gpuvet_evals.inspection import Inspection, inspect_journal
 from gpuvet_evals.journal import Journal
 from gpuvet_evals.json_text import write_json
+from gpuvet_evals.judge.cache import CACHE_NAME, JudgementCache
 from gpuvet_evals.judge.tree import read_pairs
 from gpuvet_evals.locate import evals_beside, files_of, places_under, read_evals_file
 from gpuvet_evals.publish import write_skill_tests
@@ -37,7 +38,14 @@ def benchmark_path(path: Path, *, against: Path | None) -> Benchmark:
         older=read_results(older) if older else (),
         older_name=older.name if older else "older",
         pairs=read_pairs(folder),
+        judge=_judge_of(folder),
     )
+
+
+def _judge_of(folder: Path) -> str | None:
+    """Return the model whose judgements travel with a version."""
+    model = JudgementCache(folder / CACHE_NAME).settings.get("model")
+    return model if isinstance(model, str) else None
 
 
 def write_benchmark(path: Path, result: Benchmark) -> Path:

@@ -7,7 +7,8 @@ unreadable input; 3 no finding but too little seen; 4 a bug of ours.
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from gpuvet.errors import UsageError
@@ -70,15 +71,16 @@ def _grade(options: argparse.Namespace) -> int:
     from gpuvet_evals.spec_checker import GpuvetChecker
 
     budget = _budget(options)
-    judging = Judging(
-        model=options.judge,
-        votes=options.votes or (3 if options.judge else None),
-        asks=_asks(options, budget) if options.judge else None,
-        workers=options.jobs,
-        pairwise=options.pairwise,
-        labels=options.labels,
-    )
-    with PatternGuard() as guard:
+    with ExitStack() as stack:
+        guard = stack.enter_context(PatternGuard())
+        judging = Judging(
+            model=options.judge,
+            votes=options.votes or (3 if options.judge else None),
+            asks=stack.enter_context(_asking(options, budget)) if options.judge else None,
+            workers=options.jobs,
+            pairwise=options.pairwise,
+            labels=options.labels,
+        )
         outcome = grade_path(
             options.path,
             to=options.to,
@@ -94,7 +96,9 @@ def _grade(options: argparse.Namespace) -> int:
     if outcome.stopped:
         _say(f"gpuvet-evals: {outcome.stopped}; what was judged is kept, run it again to go on")
     suite = outcome.suite
-    return EXIT_USAGE if len(suite.broken) == suite.runs else EXIT_OK
+    if len(suite.broken) == suite.runs:
+        return EXIT_USAGE
+    return EXIT_TOO_LITTLE if options.judge and suite.unjudged else EXIT_OK
 
 
 def _budget(options: argparse.Namespace) -> "Budget":
@@ -104,11 +108,14 @@ def _budget(options: argparse.Namespace) -> "Budget":
     return Budget(tokens=options.max_tokens, dollars=options.max_dollars, prices=prices)
 
 
-def _asks(options: argparse.Namespace, budget: "Budget") -> "Asks":
+@contextmanager
+def _asking(options: argparse.Namespace, budget: "Budget") -> Generator["Asks"]:
+    """Open the Messages API within a budget, for as long as the block runs."""
     from gpuvet_evals.model import LiveModel
     from gpuvet_evals.spending import Metered
 
-    return Metered(LiveModel(base_url=options.base_url), budget)
+    with LiveModel(base_url=options.base_url) as model:
+        yield Metered(model, budget)
 
 
 def _say_spent(budget: "Budget") -> None:
@@ -161,7 +168,6 @@ def _run(options: argparse.Namespace) -> int:
     from gpuvet_evals.run.suite import spent_before
 
     budget = _budget(options)
-    asks = _asks(options, budget)
     asked = RunOptions(
         evals=options.evals,
         to=options.to,
@@ -175,13 +181,14 @@ def _run(options: argparse.Namespace) -> int:
         context_window=options.context_window,
     )
     budget.charge(options.model, spent_before(options.to / "functional" / options.version))
-    result = run_suite(
-        asked,
-        model=options.model,
-        asks=asks,
-        workers=options.jobs,
-        progress=None if options.quiet else lambda run, stop: _say(f"{run}: {stop}"),
-    )
+    with _asking(options, budget) as asks:
+        result = run_suite(
+            asked,
+            model=options.model,
+            asks=asks,
+            workers=options.jobs,
+            progress=None if options.quiet else lambda run, stop: _say(f"{run}: {stop}"),
+        )
     _print(played_text(result, as_json=options.format == "json"), options.format)
     _say_spent(budget)
     if result.stopped:

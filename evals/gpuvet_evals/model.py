@@ -6,7 +6,7 @@ The only user of Anthropic's SDK, which is imported when the first model is made
 import json
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from gpuvet_evals.asking import Reply, Request, read_reply
 from gpuvet_evals.errors import ModelFailed, ModelUnavailable
@@ -29,7 +29,10 @@ Sleep = Callable[[float], None]
 
 
 class LiveModel:
-    """Asks the Messages API, streaming; see `Asks`. Safe to share between threads."""
+    """Asks the Messages API, streaming; see `Asks`. Safe to share between threads.
+
+    Its connections are closed at the end of a `with` block.
+    """
 
     def __init__(
         self,
@@ -53,6 +56,12 @@ class LiveModel:
         self._client = _client(api_key, base_url)
         self._attempts = attempts
         self._sleep = sleep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
 
     def ask(self, request: Request) -> Reply:
         """Return the reply to one request; see `Asks.ask`."""

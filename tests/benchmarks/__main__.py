@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
 # The path is set only now.
-from benchmarks import audit, cold, incident, lines, scan, serve, verdicts  # noqa: E402
+from benchmarks import audit, cold, http, incident, lines, scan, serve, verdicts  # noqa: E402
 
-NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit")
+NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "http")
 
 
 def main() -> int:
@@ -35,6 +35,7 @@ def main() -> int:
         "lines": lambda: lines.run(count=options.lines, runs=options.runs),
         "cold": lambda: cold.main([str(options.runs)]),
         "serve": lambda: serve.run(runs=options.runs),
+        "http": lambda: http.run(runs=options.runs),
         "verdicts": lambda: verdicts.run(runs=options.runs),
         "incident": lambda: incident.run(runs=options.runs),
         "audit": lambda: audit.run(nodes=options.nodes, hours=options.hours, runs=options.runs),

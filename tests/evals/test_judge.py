@@ -255,7 +255,7 @@ def test_a_spent_budget_leaves_the_rest_unjudged(
     journals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving() as api:
-        assert grade(journals, tmp_path, api, "--max-tokens", "500", "--jobs", "1") == 0
+        assert grade(journals, tmp_path, api, "--max-tokens", "500", "--jobs", "1") == 3
         assert len(api.requests) == 5  # of 120 tokens each
 
     told = capsys.readouterr()
@@ -295,6 +295,7 @@ def test_pairs_are_judged_in_both_orders_and_go_into_the_benchmark(
     assert (quality["pairs_evaluated"], quality["pairs_skipped"]) == (1, 3)
     assert set(quality["per_criterion"]) == {"accuracy", "actionability", "completeness"}
     assert written["gpuvet"]["pairwise"]["flip_rate"] == 0
+    assert written["model"] == "judge-1"
 
 
 @pytest.mark.usefixtures("key")

@@ -1,6 +1,7 @@
 """The Messages API over HTTP: what is tried again, what is given up, what is charged."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from fake_messages_api import (
     Answer,
     BreakOff,
     Fail,
+    FakeApi,
     Say,
     TornInput,
     fake_api,
@@ -28,9 +30,12 @@ DONE = Say([text("Because.")])
 def ask(*answers: Answer) -> tuple[Reply, list[float], int]:
     """Return the reply, the seconds waited before each further attempt, and the requests made."""
     waited: list[float] = []
-    with fake_api(in_turn(*answers)) as api:
-        model = LiveModel(api_key="test", base_url=api.url, sleep=waited.append)
+    with fake_api(in_turn(*answers)) as api, listening(api, waited.append) as model:
         return model.ask(ASKED), waited, len(api.requests)
+
+
+def listening(api: FakeApi, sleep: Callable[[float], None] = lambda _: None) -> LiveModel:
+    return LiveModel(api_key="test", base_url=api.url, sleep=sleep)
 
 
 def test_a_streamed_message_comes_back_whole() -> None:
@@ -105,10 +110,12 @@ def test_after_six_attempts_the_request_has_failed() -> None:
 )
 def test_what_would_fail_again_is_not_tried_again(failure: Answer, error: type[Exception]) -> None:
     waited: list[float] = []
-    with fake_api(in_turn(failure)) as api:
-        model = LiveModel(api_key="test", base_url=api.url, sleep=waited.append)
-        with pytest.raises(error):
-            model.ask(ASKED)
+    with (
+        fake_api(in_turn(failure)) as api,
+        listening(api, waited.append) as model,
+        pytest.raises(error),
+    ):
+        model.ask(ASKED)
 
     assert (waited, len(api.requests)) == ([], 1)
 
@@ -116,9 +123,9 @@ def test_what_would_fail_again_is_not_tried_again(failure: Answer, error: type[E
 def test_nobody_listening_is_no_answer() -> None:
     with fake_api(in_turn(DONE)) as api:
         url = api.url
-    model = LiveModel(api_key="test", base_url=url, attempts=2, sleep=lambda _: None)
+    deaf = LiveModel(api_key="test", base_url=url, attempts=2, sleep=lambda _: None)
 
-    with pytest.raises(ModelFailed, match="no connection to the API"):
+    with deaf as model, pytest.raises(ModelFailed, match="no connection to the API"):
         model.ask(ASKED)
 
 
@@ -134,8 +141,8 @@ def test_without_a_key_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_a_budget_of_tokens_stops_the_next_request() -> None:
     budget = Budget(tokens=200)
-    with fake_api(in_turn(DONE)) as api:
-        model = Metered(LiveModel(api_key="test", base_url=api.url), budget)
+    with fake_api(in_turn(DONE)) as api, listening(api) as live:
+        model = Metered(live, budget)
         model.ask(ASKED)
         model.ask(ASKED)
         with pytest.raises(BudgetSpent, match="240 of 200 tokens"):

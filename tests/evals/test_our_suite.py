@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuvet.case.load import load_case
+from gpuvet.case import load_case
 from gpuvet.model.audit import AuditReport
 from gpuvet.model.preflight import PreflightReport
 from gpuvet.model.report import IncidentReport
@@ -20,15 +20,11 @@ from gpuvet.modes.audit import audit_report
 from gpuvet.modes.incident import incident_report
 from gpuvet.modes.preflight import preflight_report
 from gpuvet.modes.preflight_run import RunWords
+from gpuvet.modes.spec import check_text
+from gpuvet.modes.spec_simulate import TEXT_LIMITS, simulate_spec
 from gpuvet.modes.window import Asked
-from gpuvet.tools.case_judge import CaseJudge
-from gpuvet.tools.request import Request
-from gpuvet.tools.spec import (
-    SimulationQuestion,
-    SpecQuestion,
-    check_job_spec,
-    simulate_log_monitors,
-)
+from gpuvet.report.simulation import simulation_text
+from gpuvet.report.spec import spec_markdown
 from gpuvet_evals.evals_json import OFFLINE_EVALUATORS, Eval, read_evals
 from gpuvet_evals.inspection import RunIdentity, inspect_journal
 from gpuvet_evals.journal import Journal
@@ -37,6 +33,7 @@ from gpuvet_evals.locate import files_of
 from gpuvet_evals.run.worlds import WorldPlan, read_worlds, write_world
 from gpuvet_evals.spec_checker import GpuvetChecker
 
+NOW = datetime(2026, 11, 12, tzinfo=UTC)  # only for a case without a clock
 ROOT = Path(__file__).parents[2]
 EVALS_FOLDER = ROOT / "evals"
 EVALS = read_evals((EVALS_FOLDER / "evals.json").read_bytes()).evals
@@ -114,39 +111,29 @@ def _report(eval_: Eval, path: Path) -> tuple[str, str]:
     if eval_.id.startswith("spec-"):
         return _spec_report(eval_, path)
     case = load_case(path, question=eval_.prompt)
-    clock = case.meta.now or datetime(2026, 11, 12, tzinfo=UTC)
     if eval_.id.startswith("preflight"):
-        checked = preflight_report(case, RunWords(), clock=clock)
-        return checked.markdown, _all_of(checked)
+        return _both(preflight_report(case, RunWords(), clock=NOW))
     if eval_.id.startswith(("audit", "silent")):
-        audit = audit_report(case, Asked(), clock=clock)
-        return audit.markdown, _all_of(audit)
-    incident = incident_report(case, Asked(), clock=clock)
-    return incident.markdown, _all_of(incident)
+        return _both(audit_report(case, Asked(), clock=NOW))
+    return _both(incident_report(case, Asked(), clock=NOW))
 
 
-def _all_of(report: IncidentReport | AuditReport | PreflightReport) -> str:
-    return f"{report.markdown}\n{report.model_dump_json()}"
+def _both(report: IncidentReport | AuditReport | PreflightReport) -> tuple[str, str]:
+    """Return the answer, and all that was read for it."""
+    return report.markdown, f"{report.markdown}\n{report.model_dump_json()}"
 
 
 def _spec_report(eval_: Eval, path: Path) -> tuple[str, str]:
-    """Return what the tools say of the spec and its log, and the files themselves."""
+    """Return what `gpuvet spec check` and `simulate` print, and the files themselves."""
     files = files_of(eval_, EVALS_FOLDER)
     files |= {p.name: p.read_text(encoding="utf-8") for p in path.iterdir()}
     spec = next(text for name, text in files.items() if name.endswith(".yaml"))
     log = next((text for name, text in files.items() if name.endswith(".log")), None)
-    checked = _spec_text(spec, log, CaseJudge(path))
-    return checked, f"{checked}\n{json.dumps(files)}"
-
-
-def _spec_text(spec: str, log: str | None, evidence: CaseJudge) -> str:
-    check = SpecQuestion(spec=spec)
-    texts = [check_job_spec(Request("check_job_spec", check, evidence), check).text]
+    texts = [spec_markdown([check_text(spec)])]
     if log is not None:
-        asked = SimulationQuestion(spec=spec, log=log)
-        request = Request("simulate_log_monitors", asked, evidence)
-        texts.append(simulate_log_monitors(request, asked).text)
-    return "\n\n".join(texts)
+        texts.append(simulation_text(simulate_spec(spec, text=log, limits=TEXT_LIMITS)))
+    checked = "\n\n".join(texts)
+    return checked, f"{checked}\n{json.dumps(files)}"
 
 
 def journal_of(eval_: Eval, answer: str, evidence: str) -> Journal:

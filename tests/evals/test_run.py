@@ -552,6 +552,46 @@ def test_a_kill_at_any_reply_costs_no_finished_turn(lives: int, suite: Path) -> 
     assert tree_of(suite / "killed") == tree_of(suite / "whole")
 
 
+def test_a_kill_does_not_turn_the_world_back(suite: Path) -> None:
+    """What a recording answers in sequence goes on where it was: Creating, then InService."""
+    states = [{"response": {"ClusterStatus": state}} for state in ("Creating", "InService")]
+    scenario = json.loads(S06.read_text(encoding="utf-8"))
+    call = {"service": "sagemaker", "operation": "DescribeCluster", "params": {}}
+    scenario["calls"] = [{**call, "sequence": states}]
+    (suite / "world.json").write_text(json.dumps(scenario), encoding="utf-8")
+    worlds = {"format": "gpuvet-worlds/1", "worlds": {"pending": {"case": "world.json"}}}
+    (suite / "worlds.json").write_text(json.dumps(worlds), encoding="utf-8")
+    asks = tool_use("use_aws", {"service_name": "sagemaker", "operation_name": "describe_cluster"})
+    steps = [Say([asks], "tool_use"), Say([asks], "tool_use"), Say([text(ANSWER)])]
+    only = ["--eval", "pending", "--side", "without_skill"]
+    with fake_api(in_turn(steps[0], Fail(400, "invalid_request_error"))) as api:
+        assert run(suite, api, *only) == 3
+
+    with fake_api(in_turn(*steps[1:])) as api:
+        assert run(suite, api, *only) == 0
+
+    told = [m["content"][0] for m in api.requests[-1]["messages"] if m["role"] == "user"][1:]
+    assert [json.loads(t["content"][0]["text"]) for t in told] == [
+        {"111122223333": {"ClusterStatus": "Creating"}},
+        {"111122223333": {"ClusterStatus": "InService"}},
+    ]
+
+
+def test_a_large_result_is_cut_and_says_so(suite: Path) -> None:
+    scenario = json.loads(S06.read_text(encoding="utf-8"))
+    call = {"service": "sagemaker", "operation": "DescribeCluster", "params": {}}
+    scenario["calls"] = [{**call, "response": {"ClusterName": "x" * 60_000}}]
+    (suite / "world.json").write_text(json.dumps(scenario), encoding="utf-8")
+    worlds = {"format": "gpuvet-worlds/1", "worlds": {"pending": {"case": "world.json"}}}
+    (suite / "worlds.json").write_text(json.dumps(worlds), encoding="utf-8")
+
+    given = {"service_name": "sagemaker", "operation_name": "describe_cluster"}
+    told = told_by(suite, "use_aws", given)
+
+    assert told["text"].startswith("Cut: the result has 60,037 characters")
+    assert len(told["text"]) < 5_000
+
+
 def test_runs_side_by_side_end_in_the_same_bytes(many: Path) -> None:
     play(many, many / "one", Mortal(None))
     options = RunOptions(

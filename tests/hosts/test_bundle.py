@@ -38,12 +38,12 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_manifest_is_of_the_version_that_knows_uv_and_asks_for_profile_and_region() -> None:
     found = manifest()
     assert found["manifest_version"] == "0.4"
-    assert set(found["user_config"]) == {"profile", "region"}  # type: ignore[call-overload]  # an object of JSON
+    assert set(found["user_config"]) == {"profile", "region"}
     assert found["author"] == {"name": "the gpuvet authors"}
 
 
 def test_the_manifest_names_every_tool_in_one_sentence() -> None:
-    told = {one["name"]: one["description"] for one in manifest()["tools"]}  # type: ignore[attr-defined]  # a list of JSON
+    told = {one["name"]: one["description"] for one in manifest()["tools"]}
     assert set(told) == {row.name for row in TOOLS}
     assert all(text.endswith((".", ":")) and len(text) <= 300 for text in told.values())
 

@@ -84,7 +84,8 @@ def test_its_steps_work_in_a_clean_place_and_what_they_make_serves(tmp_path: Pat
     token = tmp_path / "token"
     token.write_text("a-token-of-the-container-test\n", encoding="utf-8")
     asked = {"0.0.0.0": "127.0.0.1", "8000": "0", "/run/secrets/gpuvet-token": str(token)}
-    words = [asked.get(word, word) for word in json.loads(last("CMD"))]
+    given: list[str] = json.loads(last("CMD"))
+    words = [asked.get(word, word) for word in given]
     process = subprocess.Popen(
         [str(place / "bin" / "gpuvet"), *words],
         stdin=subprocess.DEVNULL,

@@ -100,10 +100,11 @@ def test_the_function_waits_longer_than_the_server_does() -> None:
     assert variables["AWS_LWA_READINESS_CHECK_PATH"] == "/health"
 
 
-def faults(operation: str, value: object) -> str:
+def faults(operation: str, value: dict[str, Any]) -> str:
     """Return what botocore's model of the service says is wrong with an input."""
     model = botocore.session.get_session().get_service_model("devops-agent")
     shape = model.operation_model(operation).input_shape
+    assert shape is not None
     report: str = ParamValidator().validate(value, shape).generate_report()
     return report
 

@@ -43,29 +43,29 @@ def changed(path: str, value: object) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "fault"),
-    [
-        ("name", "gpuvet", "one slash"),
-        ("name", "a/b/c", "one slash"),
-        ("description", "d" * 101, "description"),
-        ("description", "", "description"),
-        ("title", "t" * 101, "title"),
-        ("version", "^1.2.3", "exact"),
-        ("version", "1.x", "exact"),
-        ("version", "latest", "exact"),
-        ("version", "", "version"),
-        ("$schema", "https://example.com/x", "schema"),
-        ("packages", {}, "no list"),
-        ("packages.0.registryType", "cargo", "registryType"),
-        ("packages.0.identifier", "", "identifier"),
-        ("packages.0.version", ">=0.1", "exact"),
-        ("packages.0.transport", {"type": "pipe"}, "transport"),
-        ("packages.0.transport", {"type": "streamable-http"}, "url"),
-        ("packages.0.environmentVariables", [{}], "environment variable"),
-        ("packages.0.packageArguments", [{"type": "named"}], "argument"),
-    ],
-)
+BREAKS: list[tuple[str, object, str]] = [
+    ("name", "gpuvet", "one slash"),
+    ("name", "a/b/c", "one slash"),
+    ("description", "d" * 101, "description"),
+    ("description", "", "description"),
+    ("title", "t" * 101, "title"),
+    ("version", "^1.2.3", "exact"),
+    ("version", "1.x", "exact"),
+    ("version", "latest", "exact"),
+    ("version", "", "version"),
+    ("$schema", "https://example.com/x", "schema"),
+    ("packages", {}, "no list"),
+    ("packages.0.registryType", "cargo", "registryType"),
+    ("packages.0.identifier", "", "identifier"),
+    ("packages.0.version", ">=0.1", "exact"),
+    ("packages.0.transport", {"type": "pipe"}, "transport"),
+    ("packages.0.transport", {"type": "streamable-http"}, "url"),
+    ("packages.0.environmentVariables", [{}], "environment variable"),
+    ("packages.0.packageArguments", [{"type": "named"}], "argument"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "fault"), BREAKS)
 def test_each_rule_of_the_registry_can_fail(path: str, value: object, fault: str) -> None:
     faults = entry_faults(changed(path, value))
     assert any(fault in told for told in faults), faults

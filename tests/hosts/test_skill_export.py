@@ -51,7 +51,8 @@ def test_an_author_is_a_github_user_and_nothing_else(author: str) -> None:
 def test_it_carries_every_page_for_people_and_no_schema_for_programs() -> None:
     pages = {f"references/{name}" for name in references() if name.endswith(".md")}
     pages -= {"references/README.md"}
-    assert set(skill_files()) == pages | {"SKILL.md", "references/iam-policy.json"}
+    to_apply = {"references/iam-policy.json", "references/kubernetes-role.yaml"}
+    assert set(skill_files()) == pages | {"SKILL.md"} | to_apply
 
 
 def test_no_link_of_it_leads_out_of_the_folder() -> None:

@@ -18,8 +18,8 @@ from gpuvet_evals.journal import mapping
 
 Json = dict[str, Any]
 Pages = tuple[Mapping[str, Any], ...]
-MAX_RESULT = 60_000  # characters; a larger one is cut, as the agent itself cuts
-_PREVIEW = 4_000
+MAX_RESULT = 48_000  # characters, some 12,000 tokens: from there on the agent itself cuts
+_PREVIEW = 4_000  # characters, some 1,000 tokens, as the agent shows
 _TOKENS = frozenset({"NextToken", "nextToken", "nextForwardToken", "nextBackwardToken"})
 DOCS_ACCOUNT = "111122223333"
 
@@ -319,10 +319,10 @@ def _moment(text: str) -> datetime:
 
 
 def _cut(text: str) -> str:
-    """Return a text, or the head of a large one under the heading the agent writes."""
+    """Return a text, or the head of a large one: the rest nobody can read in this run."""
     if len(text) <= MAX_RESULT:
         return text
     return (
-        f"## Large Tool Result\n{len(text):,} characters; only the start is shown. "
+        f"Cut: the result has {len(text):,} characters, and only the start is shown. "
         f"Ask for less: fewer fields, a shorter span, a filter.\n\n{text[:_PREVIEW]}"
     )

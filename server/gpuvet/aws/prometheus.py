@@ -251,14 +251,14 @@ def _series(
 ) -> Iterator[TimeSeries]:
     nodes = dict(label.values)
     start, end, step = grid
-    count = round((end - start).total_seconds() / step)
+    first, count = start.timestamp(), round((end - start).total_seconds() / step)
     for one in samples:
         node = nodes.get(one.labels.get(label.label, ""))
         if node is None:
             continue
         values: list[float | None] = [None] * count
         for at, value in one.points:
-            place = round((at - start).total_seconds() / step) - 1
+            place = round((at - first) / step) - 1
             if 0 <= place < count:
                 values[place] = value
         yield TimeSeries(

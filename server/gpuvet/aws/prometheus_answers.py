@@ -6,7 +6,6 @@ as our door keeps it and as the API itself prints it.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from gpuvet.model.untyped import is_array, is_number, is_object, object_at, objects_at
@@ -25,7 +24,7 @@ class Samples(NamedTuple):
     """One series of an answer."""
 
     labels: Mapping[str, str]
-    points: tuple[tuple[datetime, float], ...]
+    points: tuple[tuple[float, float], ...]  # seconds since 1970, value
 
     @property
     def value(self) -> float:
@@ -92,36 +91,27 @@ def answer_of(pages: Iterable[Mapping[str, Any]]) -> Answer:
     return Answer(tuple(found), is_cut=has_warnings(kept))
 
 
-def _points(row: Mapping[str, Any], most: int) -> Iterator[tuple[datetime, float]]:
+def _points(row: Mapping[str, Any], most: int) -> Iterator[tuple[float, float]]:
     pairs = row.get("values")
     single = row.get("value")
     for place, pair in enumerate(pairs if is_array(pairs) else (single,)):
         if place >= most:
             return
-        point = _point(pair)
-        if point is not None:
-            yield point
-
-
-def _point(pair: object) -> tuple[datetime, float] | None:
-    if not is_array(pair) or len(pair) != 2:
-        return None
-    at, text = pair
-    if not is_number(at) or not 0 <= at <= _LAST_SECOND:
-        return None
-    value = _number(text)
-    return None if value is None else (datetime.fromtimestamp(at, UTC), value)
+        if is_array(pair) and len(pair) == 2:
+            at, value = pair[0], _number(pair[1])
+            if value is not None and is_number(at) and 0 <= at <= _LAST_SECOND:
+                yield float(at), value
 
 
 def _number(text: object) -> float | None:
-    if is_number(text):
-        value = float(text) if abs(text) < 1e300 else math.inf
-    elif isinstance(text, str) and len(text) <= _VALUE_LENGTH:
-        try:
-            value = float(text)
-        except ValueError:
-            return None
-    else:
+    """Return a finite number, or None."""
+    if isinstance(text, str) and len(text) > _VALUE_LENGTH:
+        return None
+    if not isinstance(text, str) and not is_number(text):
+        return None
+    try:
+        value = float(text)
+    except (ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
 

@@ -200,7 +200,8 @@ def not_ready_spans(series: Iterable[TimeSeries]) -> tuple[NotReadySpan, ...]:
     for one in series:
         since: datetime | None = None
         last: datetime | None = None
-        for at, value in one.points():
+        for start, value in one.points():
+            at = start + one.period  # when the sample was taken, at the latest
             if value < 1:
                 since = since or at
             elif since is not None:

@@ -15,6 +15,7 @@ import zlib
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gpuvet.case.encoding import AsUtf8, Source, read_some
+from gpuvet.case.journal_export import JournalLines
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -136,9 +137,12 @@ class Content(io.RawIOBase):
         view[: len(chunk)] = chunk
         return len(chunk)
 
-    def as_utf8(self) -> None:
-        """Give text in UTF-16 or UTF-32 as UTF-8; everything else stays as it is."""
-        self._source = AsUtf8(self._source)
+    def as_lines(self) -> None:
+        """Give text in UTF-16 or UTF-32 as UTF-8 and an exported journal as JSON lines.
+
+        Everything else stays as it is.
+        """
+        self._source = JournalLines(AsUtf8(self._source))
 
     def _beyond_ratio(self) -> str | None:
         limits = self._budget.limits
@@ -175,7 +179,7 @@ def readable(source: IO[bytes], budget: Budget, packed: int | None = None) -> Co
         packed: Bytes it takes inside an archive, where it lies in one.
     """
     content = unpacked(source, budget, packed)
-    content.as_utf8()
+    content.as_lines()
     return content
 
 

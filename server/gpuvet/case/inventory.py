@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from gpuvet.aws.door import AwsDoor, NodeName
+from gpuvet.aws.door import AwsDoor, NodeName, Page
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.case.case import Case
 from gpuvet.case.cluster_facts import CLUSTER_TAG
@@ -13,6 +13,7 @@ from gpuvet.case.held_logs import UNATTRIBUTED
 from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.case import GONE_STATES, Accelerator, CaseNode, NodeReading
 from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.evidence import Envelope
 from gpuvet.model.untyped import object_at, objects_at, text_at
 
 Json = Mapping[str, Any]
@@ -54,11 +55,24 @@ def _everywhere(case: Case) -> Iterator[CaseNode]:
         yield CaseNode(node=node, known_from=(source,))
 
 
+def listings(case: Case) -> tuple[Envelope[tuple[Page, ...]], ...]:
+    """Return the readings that list the nodes of a case, with how far each got."""
+    cluster = case.meta.cluster
+    return _hyperpod_listing(case.aws, cluster), _ec2_listing(case.aws, cluster)
+
+
+def _hyperpod_listing(door: AwsDoor, cluster: str | None) -> Envelope[tuple[Page, ...]]:
+    return door.read("sagemaker:ListClusterNodes", {"ClusterName": cluster} if cluster else {})
+
+
+def _ec2_listing(door: AwsDoor, cluster: str | None) -> Envelope[tuple[Page, ...]]:
+    filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]}] if cluster else []
+    return door.read("ec2:DescribeInstances", {"Filters": filters} if filters else {})
+
+
 def hyperpod_nodes(door: AwsDoor, cluster: str | None) -> Iterator[CaseNode]:
     """Yield the nodes that SageMaker lists of a cluster."""
-    params = {"ClusterName": cluster} if cluster else {}
-    answer = door.read("sagemaker:ListClusterNodes", params)
-    for page in answer.value or ():
+    for page in _hyperpod_listing(door, cluster).value or ():
         for row in objects_at(page, "ClusterNodeSummaries"):
             node = text_at(row, "InstanceId")
             if node is None:
@@ -77,8 +91,7 @@ def hyperpod_nodes(door: AwsDoor, cluster: str | None) -> Iterator[CaseNode]:
 
 def ec2_nodes(door: AwsDoor, cluster: str | None) -> Iterator[CaseNode]:
     """Yield the instances that EC2 describes; of a named cluster those that carry its tag."""
-    filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]}] if cluster else []
-    answer = door.read("ec2:DescribeInstances", {"Filters": filters} if filters else {})
+    answer = _ec2_listing(door, cluster)
     reserved = _reserved_types(door)
     for page in answer.value or ():
         for reservation in objects_at(page, "Reservations"):

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
-from gpuvet.aws.clusters import find_target
+from gpuvet.aws.clusters import Found, find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
@@ -46,13 +46,7 @@ def live_case(
         UsageError: The target names nothing, nobody, or several clusters.
     """
     watched = WatchedAws(door, progress)
-    lookup, ledger = Ledger(watched), Ledger(watched)
-    found = find_target(lookup, target, region)
-    for answer in lookup.incomplete():
-        # That no other kind of cluster has this name is an answer; that it could not be asked is
-        # a gap: the name might mean two.
-        if answer.status is not Status.NOT_FOUND:
-            ledger.note(answer)
+    found = _found(Ledger(watched), ledger := Ledger(watched), target, region)
     aws = NarrowedAws(ScanBudget(ledger, max_scan_gb), found)
     meta = CaseMeta(
         id=found.name or "live",
@@ -65,15 +59,24 @@ def live_case(
         cluster=found.name,
         orchestrator=found.orchestrator,
     )
-    logs = CloudWatchLogs(aws, clusters=found.names, account=account, now=now)
-    named = tuple((instance, "the question") for instance in found.instances)
     case = Case(
         meta=meta,
         files=(),
         aws=aws,
-        logs=logs,
-        named=named,
+        logs=CloudWatchLogs(aws, clusters=found.names, account=account, now=now),
+        named=tuple((instance, "the question") for instance in found.instances),
         doors=frozenset({PROMETHEUS, KUBERNETES}),
         ledger=ledger,
     )
     return with_cluster_objects(case)
+
+
+def _found(lookup: Ledger, ledger: Ledger, target: Target, region: str | None) -> Found:
+    """Return what a target is; what could not be asked about it is noted in the case's ledger."""
+    found = find_target(lookup, target, region)
+    for answer in lookup.incomplete():
+        # That no other kind of cluster has this name is an answer; that it could not be asked is
+        # a gap: the name might mean two.
+        if answer.status is not Status.NOT_FOUND:
+            ledger.note(answer)
+    return found

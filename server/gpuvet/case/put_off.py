@@ -114,22 +114,22 @@ def read_put_off(
         limits: How much of a bug report is read, and of a service's log kept as text.
     """
     stream, smi = _opened(kind, content, limits)
-    words = _Words(stream, limits.text_bytes)
-    scan = scanner.scan(words)
+    scan = scanner.scan(words := _Words(stream, limits.text_bytes))
     owner = owner_of(path, names) or only
     # What stands before a colon in a package manager's log is a level, no host.
-    parts = (
-        {owner or UNATTRIBUTED: list(scan.by_host.values())}
-        if kind is FileKind.PACKAGE_LOG
-        else _by_node(scan, owner, names)
-    )
+    whole = {owner or UNATTRIBUTED: list(scan.by_host.values())}
+    parts = whole if kind is FileKind.PACKAGE_LOG else _by_node(scan, owner, names)
     problem = _problem(scan, content)
+    text = words.text_file(path, kind, owner) if kind in SERVICE_KINDS else None
+    facts = smi_facts(smi, path, owner) if smi else None
     logs = tuple(
         _node_log(node, scans, path, kind, problem=problem)._replace(
             service_lines_whole=not scan.dropped_of_services
         )
         for node, scans in parts.items()
     )
+    # A log of several hosts that was cut may have gone on with any other one.
+    is_loss = content.problem is not None and len(scan.by_host.keys() - {None}) > 1
     report = FileReport(
         path=path,
         kind=kind,
@@ -139,12 +139,8 @@ def read_put_off(
         records=sum(len(one.lines) for one in logs),
         size=content.size,
         nodes=tuple(one.node for one in logs),
-        # A log of several hosts that was cut may have gone on with any other one.
-        is_loss=content.problem is not None and len(scan.by_host.keys() - {None}) > 1,
+        is_loss=is_loss,
     )
-    facts = smi_facts(smi, path, owner) if smi else None
-    is_kept = kind in SERVICE_KINDS
-    text = words.text_file(path, kind, owner) if is_kept else None
     return PutOff(path, kind, report, logs, facts, text)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpuvet.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpuvet.web.settings import HttpSettings
+    from gpuvet.web.settings import HttpSettings, Limits
 
 _DEFAULT_HOST, _DEFAULT_PORT = "127.0.0.1", 8000
 
@@ -62,19 +62,28 @@ def http_settings_of(args: argparse.Namespace) -> "HttpSettings | None":
                 f"over HTTP no caller chooses a {name}: give one --{name}, or start a server for "
                 "each"
             )
-    from gpuvet.aws.budget import MCP_SECONDS
-    from gpuvet.commands.live import read_seconds
-    from gpuvet.web.settings import Limits, http_settings, read_token
+    from gpuvet.web.settings import http_settings, read_token
 
-    limits = Limits()
-    # An answer that the deadline allowed is given, not cut off.
-    slack = limits.work_seconds - MCP_SECONDS
-    work = max(limits.work_seconds, read_seconds(args.deadline, MCP_SECONDS) + slack)
     return http_settings(
         host=args.host or _DEFAULT_HOST,
         port=_DEFAULT_PORT if args.port is None else args.port,
         token=read_token(args.token_file),
         hosts=tuple(args.allow_host or ()),
         origins=tuple(args.allow_origin or ()),
-        limits=limits.model_copy(update={"work_seconds": work}),
+        limits=_limits(args.deadline),
     )
+
+
+def _limits(deadline: str | None) -> "Limits":
+    from gpuvet.web.settings import Limits
+
+    limits = Limits()
+    if deadline is None:
+        return limits
+    from gpuvet.aws.budget import MCP_SECONDS
+    from gpuvet.commands.live import read_seconds
+
+    # An answer that the deadline allowed is given, not cut off.
+    slack = limits.work_seconds - MCP_SECONDS
+    work = max(limits.work_seconds, read_seconds(deadline, MCP_SECONDS) + slack)
+    return limits.model_copy(update={"work_seconds": work})

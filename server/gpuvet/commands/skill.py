@@ -25,7 +25,12 @@ def add_parser(subparsers: Subparsers) -> None:
         "--published", action="store_true", help="check also what DevOps Agent's catalogue asks"
     )
     parser.add_argument(
-        "--allow", type=Path, metavar="FILE", help="the invented ids, each with its reason"
+        "--allow",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="invented ids, each with its reason; repeat it",
     )
     parser.set_defaults(run=run)
 
@@ -62,6 +67,14 @@ def _check(path: Path, *, published: bool) -> int:
 def _scan(args: argparse.Namespace) -> int:
     from gpuvet.hosts.identifiers import read_allowed, scan
 
-    found = scan(args.paths, read_allowed(args.allow) if args.allow else {})
+    allowed: dict[str, str] = {}
+    for path in args.allow:
+        allowed.update(read_allowed(path))
+    # A list is no publication: it names ids to say that they are nobody's.
+    found = [
+        one
+        for one in scan(args.paths, allowed)
+        if Path(one.place.rpartition(":")[0]) not in args.allow
+    ]
     sys.stdout.writelines(f"{one.place}: {one.kind} {one.identifier}\n" for one in found)
     return 1 if found else 0

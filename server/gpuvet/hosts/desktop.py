@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from gpuvet.assets import assets_root
 from gpuvet.hosts.archive import zip_bytes
@@ -22,7 +23,7 @@ ENTRY = f"server/{NAME}/__main__.py"
 _FIRST_SENTENCE = re.compile(r".*?[.:](?=\s|$)", re.DOTALL)
 
 
-def manifest() -> dict[str, object]:
+def manifest() -> dict[str, Any]:
     """Return manifest.json."""
     return {
         "manifest_version": MANIFEST_VERSION,

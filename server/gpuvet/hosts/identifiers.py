@@ -4,12 +4,14 @@ Nothing real may leave: whatever looks like an id must be on a list that names e
 Pure, but for reading the files it is given.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gpuvet.errors import UsageError
+from gpuvet.model.untyped import is_object
 
 # Accounts that AWS's documentation and DevOps Agent's skill catalogue use for examples.
 EXAMPLE_ACCOUNTS = ("111122223333", "123456789012", "012345678901")
@@ -76,21 +78,30 @@ def scan(roots: Iterable[Path], allowed: Mapping[str, str]) -> tuple[Found, ...]
 def read_allowed(path: Path) -> dict[str, str]:
     """Return the invented ids of a list, each with what it is invented for.
 
-    One id a line, then a blank and the reason; lines that begin with # say something else.
+    A JSON object by id, or text: one id a line, then a blank and the reason; lines that begin
+    with # say something else.
 
     Raises:
-        UsageError: A line has no reason, or the list cannot be read.
+        UsageError: An id has no reason, or the list cannot be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    allowed: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        one, _, reason = line.strip().partition(" ")
-        if not reason.strip():
-            raise UsageError(f"{path}:{number}: {one} is listed without what it is invented for")
-        allowed[one] = reason.strip()
-    return allowed
+        text = path.read_text(encoding="utf-8")
+        rows = _json_rows(text) if path.suffix == ".json" else _text_rows(text)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as a list of invented ids") from error
+    for one, reason in rows:
+        if not reason:
+            raise UsageError(f"{path}: {one} is listed without what it is invented for")
+    return dict(rows)
+
+
+def _json_rows(text: str) -> list[tuple[str, str]]:
+    body: object = json.loads(text)
+    if not is_object(body):
+        raise ValueError("no object")
+    return [(one, str(reason or "").strip()) for one, reason in body.items()]
+
+
+def _text_rows(text: str) -> list[tuple[str, str]]:
+    lines = [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+    return [(one, reason.strip()) for one, _, reason in (line.partition(" ") for line in lines)]

@@ -24,6 +24,7 @@ from gpuvet.model.audit import (
     ClusterRow,
     FaultRow,
     Hole,
+    LightRow,
     LostHours,
     NodeSight,
     ReplacementRow,
@@ -227,6 +228,17 @@ def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> Audi
     confidence, basis = audit_confidence(sight, unread)
     claim = fleet_claim(sight, verdicts, outside_of(sight))
     choice = choose_mode(case.meta.question, inputs_of(case), stated=case.meta.mode)
+    one_cluster = ClusterRow(
+        cluster=case.meta.cluster,
+        account=case.meta.account,
+        region=case.meta.region,
+        source=case.meta.id,
+        status="read",
+        orchestrator=common["orchestrator"],
+        window=common["window"],
+        nodes=len(sight),
+        claim=claim,
+    )
     return AuditReport(
         **common,
         mode_because=choice.why if choice.mode == "Audit" else "asked for",
@@ -238,19 +250,7 @@ def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> Audi
         label_because=because,
         confidence=confidence,
         confidence_basis=basis,
-        clusters=(
-            ClusterRow(
-                cluster=case.meta.cluster,
-                account=case.meta.account,
-                region=case.meta.region,
-                source=case.meta.id,
-                status="read",
-                orchestrator=common["orchestrator"],
-                window=common["window"],
-                nodes=len(sight),
-                claim=claim,
-            ),
-        ),
+        clusters=(one_cluster,),
         nodes=found.verdicts,
         sight=sight,
         holes=found.holes,
@@ -259,20 +259,19 @@ def _report(case: Case, resolved: Resolved, scope: Scope, found: _Found) -> Audi
         outliers=outlier_rows([n for n in sight if n.hours_asked], found.faults),
         replacements=tuple(_replacements(found.plane)),
         lost=found.lost,
-        lights=light_rows(
-            [n for n in sight if n.status is not CoverageStatus.NOT_APPLICABLE],
-            found.holes,
-            Place(
-                scope.orchestrator,
-                cluster=scope.cluster,
-                region=scope.region,
-                group=_own_group([row.group for row in common["coverage"]]),
-            ),
-        ),
+        lights=_lights(scope, found, [row.group for row in common["coverage"]]),
         timeline=_timeline(case, resolved, scope, found),
         not_seen=tuple(_missing(case, found)),
         context=tuple(f"{n.at_words or n.at or ''} {n.text}".strip() for n in case.notes),
     )
+
+
+def _lights(scope: Scope, found: _Found, groups: Sequence[str | None]) -> tuple[LightRow, ...]:
+    place = Place(
+        scope.orchestrator, cluster=scope.cluster, region=scope.region, group=_own_group(groups)
+    )
+    seen = [n for n in found.sight if n.status is not CoverageStatus.NOT_APPLICABLE]
+    return light_rows(seen, found.holes, place)
 
 
 def _own_group(groups: Sequence[str | None]) -> str | None:

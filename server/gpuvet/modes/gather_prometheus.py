@@ -179,6 +179,7 @@ def read_activity(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Acti
     A GPU's engine activity where it is collected, else its utilisation.
     """
     ours = with_gpus(nodes)
+    window = _whole_hours(window)  # so that questions about nearly one window are one read
     located = locate(case, window, GPU_ACTIVITY, ours)
     missing = (*located.not_seen, *_not_collected("GPU activity", located, ours))
     if located.workspace is None or located.label is None:
@@ -190,6 +191,14 @@ def read_activity(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Acti
         missing = (*missing, _unread(answer))
     series = tuple(as_percent(one) for one in answer.value or ())
     return Activity(series, missing, located.workspace.address.workspace)
+
+
+def _whole_hours(window: Window) -> Window:
+    hour = 3600
+    first = window.start.timestamp() // hour * hour
+    last = -(-window.end.timestamp() // hour) * hour
+    zone = window.start.tzinfo
+    return Window(start=datetime.fromtimestamp(first, zone), end=datetime.fromtimestamp(last, zone))
 
 
 def read_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults:

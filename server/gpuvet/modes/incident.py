@@ -113,16 +113,7 @@ def _gather_branches(
     lines: Sequence[JobLine],
 ) -> Branches:
     evidence = gathered.evidence
-    scope = Scope(
-        window=resolved.window,
-        now=resolved.now,
-        failure=failure,
-        nodes=gathered.nodes,
-        orchestrator=evidence.orchestrator,
-        cluster=case.meta.cluster,
-        account=case.meta.account,
-        region=case.meta.region,
-    )
+    scope = _scope(case, resolved, gathered, failure)
     storage, storage_times = gather_storage(case, scope)
     network, network_times, guilty = gather_network(case, scope, evidence)
     plane = read_control_plane(case, scope, evidence, gathered.services)
@@ -158,6 +149,19 @@ def _gather_branches(
         not_seen=not_of_the_ledger(
             case, activity_not_seen(gpu, gathered.nodes, evidence.orchestrator)
         ),
+    )
+
+
+def _scope(case: Case, resolved: Resolved, gathered: Gathered, failure: Failure) -> Scope:
+    return Scope(
+        window=resolved.window,
+        now=resolved.now,
+        failure=failure,
+        nodes=gathered.nodes,
+        orchestrator=gathered.evidence.orchestrator,
+        cluster=case.meta.cluster,
+        account=case.meta.account,
+        region=case.meta.region,
     )
 
 

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,24 +46,13 @@ def suggest_monitors(
     console = None if form is None else form is LogFormat.CONSOLE_TEE
     reading = open_log(_opener(log, text), console=console, stage_start=stage_start)
     rules, spacing, metrics, notes = propose(reading)
-
-    def run(
-        monitors: Sequence[LogMonitor], path: Path | None, words: str | None, start: str | None
-    ) -> Simulation:
-        return simulate(
-            monitors,
-            name=path.name if path else "log",
-            log=path,
-            text=words,
-            log_format=form,
-            stage_start=start,
-            limits=limits,
-        )
-
-    kept, good, dropped = _proven(rules, lambda each: run(each, log, text, stage_start))
+    run = partial(_run, form=form, limits=limits)
+    kept, good, dropped = _proven(
+        rules, lambda each: run(each, log=log, text=text, start=stage_start)
+    )
     monitors = [each.monitor for each in kept]
-    bad = [run(monitors, path, None, None) for path in bad_logs]
-    bad += [run(monitors, None, words, None) for words in bad_texts]
+    bad = [run(monitors, log=path) for path in bad_logs]
+    bad += [run(monitors, text=words) for words in bad_texts]
     return Proposal(
         yaml=clean_yaml(kept),
         rules=kept,
@@ -71,6 +61,26 @@ def suggest_monitors(
         good_run=good,
         bad_runs=tuple(bad),
         notes=tuple(clean(each) for each in (*notes, *dropped)),
+    )
+
+
+def _run(
+    monitors: Sequence[LogMonitor],
+    *,
+    log: Path | None = None,
+    text: str | None = None,
+    start: str | None = None,
+    form: LogFormat | None,
+    limits: Limits | None,
+) -> Simulation:
+    return simulate(
+        monitors,
+        name=log.name if log else "log",
+        log=log,
+        text=text,
+        log_format=form,
+        stage_start=start,
+        limits=limits,
     )
 
 

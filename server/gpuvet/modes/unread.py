@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from gpuvet.aws.closing import closes_with, reason_of, subject_of
-from gpuvet.case.case import Case
+from gpuvet.case import Case, listings
 from gpuvet.model.cluster import NotSeen
-from gpuvet.model.evidence import Reason
+from gpuvet.model.evidence import Reason, Status
 from gpuvet.model.report import NotSeenRow
 
 _REASONS = frozenset(Reason)
@@ -16,6 +16,23 @@ def not_of_the_ledger(case: Case, rows: Iterable[NotSeen]) -> tuple[NotSeen, ...
     answers = case.ledger.incomplete() if case.ledger else ()
     told = {subject_of(answer) for answer in answers}
     return tuple(row for row in rows if row.what not in told)
+
+
+def cut_listings(case: Case) -> Iterator[NotSeenRow]:
+    """Yield the recorded lists of nodes that go on behind what was kept: who is there is open.
+
+    An account keeps a list of every reading that failed; see `unread_rows`.
+    """
+    if case.ledger is not None:
+        return
+    for answer in listings(case):
+        if answer.status is Status.PARTIAL:
+            yield NotSeenRow(
+                what=f"nodes behind the recorded part of {subject_of(answer)}",
+                reason=answer.reason or Reason.PAGE_CAP,
+                closes_with=f"every page of {answer.service}:{answer.operation} in the case",
+                any_node=True,
+            )
 
 
 def unread_rows(case: Case) -> Iterator[NotSeenRow]:

@@ -30,7 +30,8 @@ from gpuvet.model.report import (
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.evidence import Gathered, gather
-from gpuvet.modes.unread import unread_rows
+from gpuvet.modes.excerpts import excerpt_rows
+from gpuvet.modes.unread import cut_listings, unread_rows
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.report.verdict import verdict_markdown
 from gpuvet.report.words import span
@@ -203,6 +204,8 @@ def not_seen_rows(case: Case, gathered: Gathered) -> Iterator[NotSeenRow]:
                 reason=file.reason or "cut_short",
                 closes_with="the whole file",
             )
+    yield from excerpt_rows(case, gathered)
+    yield from cut_listings(case)
     yield from unread_rows(case)
 
 

@@ -86,7 +86,7 @@ def stand_ins(
 
 
 def _drawn(words: Mapping[str, Word], key: bytes) -> Iterator[tuple[str, str]]:
-    waiting: list[tuple[int, str, list[str]]] = [(0, "", sorted(words))]
+    waiting: list[tuple[int, str, list[str]]] = [(0, "", sorted(words))] if words else []
     while waiting:
         depth, begun, here = waiting.pop()
         branches: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ def _drawn(words: Mapping[str, Word], key: bytes) -> Iterator[tuple[str, str]]:
             else:
                 branches.setdefault(text[depth], []).append(text)
         choices = [_common(words, group, depth) for group in branches.values()]
-        beginning = next(iter(here))[:depth]
+        beginning = here[0][:depth]
         becomes = _in_order(choices, _chance(key, beginning))
         for group, character in zip(branches.values(), becomes, strict=True):
             waiting.append((depth + 1, begun + character, group))

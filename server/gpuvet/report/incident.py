@@ -9,7 +9,7 @@ from gpuvet.model.verdict import FaultClass, NodeVerdict, Verdict
 from gpuvet.report.grouping import group_grounds, group_not_seen, timeline_rows
 from gpuvet.report.render import render
 from gpuvet.report.verdict import group_coverage, group_nodes
-from gpuvet.report.words import utc
+from gpuvet.report.words import SHORT_SENTENCE_LIMIT, utc
 
 BRANCH_NAMES = {
     Branch.HARDWARE: "GPU or node hardware",
@@ -21,12 +21,15 @@ BRANCH_NAMES = {
 }
 
 SHORT_WORDS = 600
+# How many lines a part of the short report may have; the most that stay within the words.
+_SIZES = (16, 14, 12, 10, 8, 6, 5, 4, 3, 2)
 
 
 def incident_short(report: IncidentReport, *, plain: bool = False) -> str:
     """Return the answer someone can act on, at most 600 words; plain for a terminal."""
     context = _context(report)
-    sizes = (_short(context, n, plain=plain) for n in (8, 5, 3, 2))
+    context["why"] = tuple(_short_why(report))
+    sizes = (_short(context, n, plain=plain) for n in _SIZES)
     smallest = _short(context, 1, plain=plain)
     return next((text for text in sizes if len(text.split()) <= SHORT_WORDS), smallest)
 
@@ -78,6 +81,23 @@ def _why(report: IncidentReport, leading: BranchAssessment | None) -> Iterator[s
         shown = f" ({signal.evidence[0]})" if signal.evidence else ""
         yield f"{signal.what}{at}{shown}"
     yield from (fact for fact in leading.facts if fact not in report.headline)
+
+
+def _short_why(report: IncidentReport) -> Iterator[str]:
+    """Yield the same; what the headline says in full is told by its times and evidence only."""
+    leading = next((b for b in report.branches if b.branch is report.branch), None)
+    if leading is None:
+        return
+    said = report.headline[:SHORT_SENTENCE_LIMIT]
+    told = [signal for signal in leading.signals if signal.what in said]
+    shown = [f"{utc(one.at)} {' '.join(one.evidence[:1])}".strip() for one in told if one.at]
+    shown += [one.evidence[0] for one in told if not one.at and one.evidence]
+    if shown:
+        yield f"the first sentence rests on {'; '.join(dict.fromkeys(shown))}"
+    rest = leading.model_copy(
+        update={"signals": tuple(s for s in leading.signals if s not in told)}
+    )
+    yield from _why(report, rest)
 
 
 def bar(node: NodeVerdict) -> str:

@@ -41,10 +41,6 @@ def alerts(policy: RestartPolicy, shortest_cutoff: int | None) -> tuple[Alert, .
         policy: The restart budget of the job.
         shortest_cutoff: Its smallest expectedStartCutOffInSeconds, in seconds.
     """
-    restarts = min(_LOOP_RESTARTS, (policy.restarts_before_full or _LOOP_RESTARTS) + 1)
-    cycle = (shortest_cutoff or 600) + 120  # a start that trips, and the restart behind it
-    minutes = max(_LOOP_MINUTES, -(-cycle * restarts // 60))
-    restarted = f"{_PREFIX}restarted_total"
     return (
         Alert(
             "HyperPodJobFailed",
@@ -53,17 +49,41 @@ def alerts(policy: RestartPolicy, shortest_cutoff: int | None) -> tuple[Alert, .
             "page",
             "A training job failed: its restart budget is used up, or it cannot start.",
         ),
+        _crash_loop(policy, shortest_cutoff),
+        *_of_any_job(),
+        _slower("HyperPodSlowRestarts", "restart_latency", "Restarts take"),
+        _slower("HyperPodSlowFaultDetection", "fault_detection_latency", "Fault detection takes"),
         Alert(
-            "HyperPodCrashLoop",
-            f"increase({restarted}[{minutes}m]) >= {restarts}",
-            "0m",
+            "HyperPodOperatorNotSeen",
+            f"absent({_PREFIX}created_total)",
+            "10m",
             "page",
-            f"{restarts} restarts in {minutes} min. A period equal to a start cut-off points at "
-            "log monitors that trip at every start: gpuvet spec explain HPJ134",
+            "No series at all: the operator or its scrape is down.",
         ),
+    )
+
+
+def _crash_loop(policy: RestartPolicy, shortest_cutoff: int | None) -> Alert:
+    restarts = min(_LOOP_RESTARTS, (policy.restarts_before_full or _LOOP_RESTARTS) + 1)
+    cycle = (shortest_cutoff or 600) + 120  # a start that trips, and the restart behind it
+    minutes = max(_LOOP_MINUTES, -(-cycle * restarts // 60))
+    return Alert(
+        "HyperPodCrashLoop",
+        f"increase({_PREFIX}restarted_total[{minutes}m]) >= {restarts}",
+        "0m",
+        "page",
+        f"{restarts} restarts in {minutes} min. A period equal to a start cut-off points at "
+        "log monitors that trip at every start: gpuvet spec explain HPJ134",
+    )
+
+
+def _of_any_job() -> tuple[Alert, ...]:
+    """Return the alerts on rates over a day or a burst, for whoever looks in the morning."""
+    return (
         Alert(
             "HyperPodRestartsAboveNormal",
-            f"increase({restarted}[1d]) / clamp_min(increase({_PREFIX}created_total[1d]), 1) > 5",
+            f"increase({_PREFIX}restarted_total[1d]) "
+            f"/ clamp_min(increase({_PREFIX}created_total[1d]), 1) > 5",
             "1h",
             "ticket",
             "More than five restarts for each job started today.",
@@ -82,15 +102,6 @@ def alerts(policy: RestartPolicy, shortest_cutoff: int | None) -> tuple[Alert, .
             "0m",
             "ticket",
             "Many jobs were deleted at once.",
-        ),
-        _slower("HyperPodSlowRestarts", "restart_latency", "Restarts take"),
-        _slower("HyperPodSlowFaultDetection", "fault_detection_latency", "Fault detection takes"),
-        Alert(
-            "HyperPodOperatorNotSeen",
-            f"absent({_PREFIX}created_total)",
-            "10m",
-            "page",
-            "No series at all: the operator or its scrape is down.",
         ),
     )
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from gpuvet.model.audit import AuditReport, NodeSight, Witness
 from gpuvet.model.coverage import CoverageStatus
-from gpuvet.model.verdict import Verdict
 from gpuvet.report.audit import because, group_holes, group_witnesses, next_steps, used_total
 from gpuvet.report.page import (
     MOST_NODE_ROWS,
@@ -17,17 +16,9 @@ from gpuvet.report.page import (
     event_table,
     map_data,
 )
+from gpuvet.report.page_parts import URGENT, acting_tile, told_facts, unseen_table
 from gpuvet.report.words import counted, plain, some, span, utc, whole_plain
 
-_URGENT = (
-    Verdict.REPLACE,
-    Verdict.REBOOT,
-    Verdict.UNVERIFIED,
-    Verdict.NOT_OBSERVABLE,
-    Verdict.MONITOR,
-    Verdict.LEAVE_ALONE,
-)
-_ACTING = frozenset(_URGENT[:3])
 _AGENT = frozenset({CoverageStatus.DETECTIONS, CoverageStatus.NO_HMA_DETECTIONS})
 
 
@@ -66,7 +57,7 @@ def _ordered(report: AuditReport) -> list[NodeSight]:
 
     def order(node: NodeSight) -> tuple[object, ...]:
         verdict = report.verdicts.get(node.node)
-        rank = _URGENT.index(verdict) if verdict is not None else len(_URGENT)
+        rank = URGENT.index(verdict) if verdict is not None else len(URGENT)
         return (rank, node.hours_measured - node.hours_asked, node.node)
 
     return sorted(report.sight, key=order)
@@ -79,11 +70,9 @@ def _facts(report: AuditReport) -> Iterator[tuple[str, str]]:
     names = [c.cluster or c.source for c in report.clusters]
     yield "Clusters", plain(some(names, 6))
     yield "Orchestrator", report.orchestrator
-    for name, value in (("Account", report.account), ("Region", report.region)):
-        if value:
-            yield name, plain(value)
-    if report.question:
-        yield "Asked", plain(report.question)
+    yield from told_facts(
+        ("Account", report.account), ("Region", report.region), ("Asked", report.question)
+    )
 
 
 def _tiles(report: AuditReport) -> Iterator[Tile]:
@@ -100,9 +89,7 @@ def _tiles(report: AuditReport) -> Iterator[Tile]:
     ]
     tone = "good" if len(clean) == len(gpu) and gpu else "plain"
     yield Tile("0 Xids may be claimed", str(len(clean)), f"of {counted(len(gpu), 'node')}", tone)
-    acting = [n for n, v in report.verdicts.items() if v in _ACTING]
-    words = f"of {counted(len(report.verdicts), 'node')}"
-    yield Tile("Verdicts to act on", str(len(acting)), words, "bad" if acting else "plain")
+    yield acting_tile(report.verdicts)
     events = sum(n.xid_events for n in report.sight)
     again = sum(f.recurs for f in report.faults)
     yield Tile("Xid events", f"{events:,}", f"{again} recurring" if again else "in the hours asked")
@@ -132,7 +119,7 @@ def _tables(report: AuditReport, nodes: Sequence[NodeSight]) -> Iterator[Table]:
         yield _lost(report)
     if report.baseline is not None:
         yield _since(report)
-    yield _unseen(report)
+    yield unseen_table(report.not_seen, MOST_ROWS // 2)
 
 
 def _nodes(report: AuditReport, nodes: Sequence[NodeSight]) -> Table:
@@ -305,23 +292,6 @@ def _since(report: AuditReport) -> Table:
         rows=rows[:MOST_ROWS],
         more=max(0, len(rows) - MOST_ROWS),
         empty="Nothing changed.",
-    )
-
-
-def _unseen(report: AuditReport) -> Table:
-    most = MOST_ROWS // 2
-    rows = [
-        (whole_plain(r.what), plain(str(r.reason)), plain(r.closes_with))
-        for r in report.not_seen[:most]
-    ]
-    return Table(
-        key="unseen",
-        title="Not seen",
-        columns=("What", "Why", "Closes with"),
-        kinds=("text", "text", "text"),
-        rows=rows,
-        more=max(0, len(report.not_seen) - most),
-        empty="Nothing that was asked for is missing.",
     )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from gpuvet.model.cause import BranchAssessment, BranchStatus, Label
 from gpuvet.model.report import IncidentReport
-from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.model.verdict import NodeVerdict
 from gpuvet.report.incident import BRANCH_NAMES, bar
 from gpuvet.report.page import (
     MOST_NODE_ROWS,
@@ -18,22 +18,13 @@ from gpuvet.report.page import (
     event_table,
     map_data,
 )
-from gpuvet.report.words import counted, plain, span, utc, whole_plain
-
-_URGENT = (
-    Verdict.REPLACE,
-    Verdict.REBOOT,
-    Verdict.UNVERIFIED,
-    Verdict.NOT_OBSERVABLE,
-    Verdict.MONITOR,
-    Verdict.LEAVE_ALONE,
-)
-_ACTING = frozenset(_URGENT[:3])
+from gpuvet.report.page_parts import URGENT, acting_tile, told_facts, unseen_table
+from gpuvet.report.words import plain, span, utc, whole_plain
 
 
 def incident_model(report: IncidentReport) -> Page:
     """Return the page of an incident."""
-    nodes = sorted(report.nodes, key=lambda n: (_URGENT.index(n.verdict), n.node))
+    nodes = sorted(report.nodes, key=lambda n: (URGENT.index(n.verdict), n.node))
     leading = next((b for b in report.branches if b.branch is report.branch), None)
     return Page(
         kind="Incident",
@@ -63,7 +54,7 @@ def _tables(
     yield _branches(report)
     yield event_table(report.timeline)
     yield _coverage(report)
-    yield _unseen(report)
+    yield unseen_table(report.not_seen)
 
 
 def _headline(report: IncidentReport) -> str:
@@ -103,14 +94,12 @@ def _facts(report: IncidentReport) -> Iterator[tuple[str, str]]:
     yield "Window", f"{span(report.window.since, report.window.until)} ({report.window.source})"
     yield "Confidence", f"{report.confidence}: {report.confidence_basis}"
     yield "Orchestrator", report.orchestrator
-    for name, value in (
+    yield from told_facts(
         ("Cluster", report.cluster),
         ("Account", report.account),
         ("Region", report.region),
         ("Asked", report.question),
-    ):
-        if value:
-            yield name, plain(value)
+    )
 
 
 def _tiles(report: IncidentReport) -> Iterator[Tile]:
@@ -120,9 +109,7 @@ def _tiles(report: IncidentReport) -> Iterator[Tile]:
         yield Tile("Cause", BRANCH_NAMES[branch], report.label.value, tone)
     else:
         yield Tile("Cause", "none leads", report.label.value)
-    acting = [n for n, v in report.verdicts.items() if v in _ACTING]
-    of = f"of {counted(len(report.verdicts), 'node')}"
-    yield Tile("Verdicts to act on", str(len(acting)), of, "bad" if acting else "plain")
+    yield acting_tile(report.verdicts)
     seen = sum(c.hours_measured for c in report.coverage)
     asked = sum(c.hours_asked for c in report.coverage)
     share = seen / asked if asked else 0.0
@@ -185,22 +172,6 @@ def _coverage(report: IncidentReport) -> Table:
         kinds=("code", "text", "num", "code", "code", "code"),
         rows=rows,
         more=max(0, len(report.coverage) - MOST_ROWS),
-    )
-
-
-def _unseen(report: IncidentReport) -> Table:
-    rows = [
-        (whole_plain(r.what), plain(str(r.reason)), plain(r.closes_with))
-        for r in report.not_seen[:MOST_ROWS]
-    ]
-    return Table(
-        key="unseen",
-        title="Not seen",
-        columns=("What", "Why", "Closes with"),
-        kinds=("text", "text", "text"),
-        rows=rows,
-        more=max(0, len(report.not_seen) - MOST_ROWS),
-        empty="Nothing that was asked for is missing.",
     )
 
 

@@ -6,6 +6,7 @@ from gpuvet.model.check import CheckStatus
 from gpuvet.model.preflight import CheckRow, PreflightReport
 from gpuvet.model.readiness import Ready
 from gpuvet.report.page import MOST_ROWS, NodeInput, Page, Step, Table, Tile, map_data
+from gpuvet.report.page_parts import told_facts, unseen_table
 from gpuvet.report.preflight import by_urgency
 from gpuvet.report.words import plain, span, utc, whole_plain
 
@@ -31,7 +32,7 @@ def preflight_model(report: PreflightReport) -> Page:
             _arithmetic(ordered),
             _spec(report),
             _past(report),
-            _unseen(report),
+            unseen_table(report.not_seen),
         ),
         steps=tuple(
             Step(whole_plain(c.action), why=f"{c.id} {c.status.value}")
@@ -66,16 +67,14 @@ def _facts(report: PreflightReport) -> Iterator[tuple[str, str]]:
     yield "Label", f"{report.label.value}, confidence {report.confidence}"
     yield "Coverage and verdicts", span(report.window.since, report.window.until)
     yield "Orchestrator", report.orchestrator
-    for name, value in (
+    yield from told_facts(
         ("Cluster", report.cluster),
         ("Account", report.account),
         ("Region", report.region),
         ("Asked", report.question),
         ("History", report.history.said if report.history else None),
         ("Assumed", "; ".join(run.assumed) or None),
-    ):
-        if value:
-            yield name, whole_plain(value)
+    )
 
 
 def _tiles(report: PreflightReport) -> Iterator[Tile]:
@@ -222,20 +221,4 @@ def _past(report: PreflightReport) -> Table:
         rows=rows,
         note=whole_plain("; ".join(history.not_counted)) if history else "",
         empty="no fault and no replacement was told",
-    )
-
-
-def _unseen(report: PreflightReport) -> Table:
-    rows = [
-        (whole_plain(one.what), plain(str(one.reason)), whole_plain(one.closes_with))
-        for one in report.not_seen[:MOST_ROWS]
-    ]
-    return Table(
-        key="unseen",
-        title="Not seen",
-        columns=("What", "Why", "Closes with"),
-        kinds=("text", "text", "text"),
-        rows=rows,
-        more=max(0, len(report.not_seen) - MOST_ROWS),
-        empty="nothing that was asked for is missing",
     )

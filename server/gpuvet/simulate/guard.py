@@ -82,6 +82,11 @@ def run_rules(
         "max_bytes": limits.max_bytes,
         "announce_from": None,
     }
+    return _answer(request, text, limits)
+
+
+def _answer(request: dict[str, Any], text: str | None, limits: Limits) -> Answer:
+    """Return what a child says to a request; one that fell silent is asked where it is stuck."""
     last = {"line": 1, "offset": 0}
     is_cut = False
     for message in _messages(request, text, limits.silence_seconds, limits.total_seconds):

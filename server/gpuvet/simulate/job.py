@@ -80,13 +80,17 @@ def simulate(
         end_seconds=end_seconds,
         limits=limits,
     )
+    if answer.result is None:
+        return _without_result(monitors, name, answer)
+    notes = _notes(answer, answer.result, stage_start, old_agent=old_agent)
+    return _simulation(name, answer.result, policy, notes)
+
+
+def _without_result(monitors: Sequence[LogMonitor], name: str, answer: Answer) -> Simulation:
     if answer.refused:
         why = f"rules not loaded: {answer.refused}"
         return _not_run(monitors, name, RuleState.DISABLED, why)
-    if answer.result is None:
-        return _stalled(monitors, name, answer.stuck)
-    notes = _notes(answer, answer.result, stage_start, old_agent=old_agent)
-    return _simulation(name, answer.result, policy, notes)
+    return _stalled(monitors, name, answer.stuck)
 
 
 def _refusal(monitors: Sequence[LogMonitor]) -> str | None:

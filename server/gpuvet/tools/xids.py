@@ -1,5 +1,7 @@
 """The tool that says what a code or a driver line means."""
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
@@ -44,10 +46,17 @@ def explain_xid(request: Request, asked: XidQuestion) -> Reply[ExplanationPage]:
     del request  # no account is asked
     if (asked.code is None) == (asked.line is None):
         raise UsageError("give either code (a number such as 79) or line (a raw log line)")
-    explained = (
-        explain_lines(asked.line)
-        if asked.line is not None
-        else (explain_code(asked.code or 0, CodeKind(asked.kind)),)
-    )
+    if asked.line is None:
+        return _of_code(asked.code or 0, CodeKind(asked.kind))
+    return _page(explain_lines(asked.line))
+
+
+@lru_cache(maxsize=512)
+def _of_code(code: int, kind: CodeKind) -> Reply[ExplanationPage]:
+    """Return what the tables say of a code; they do not change while a server runs."""
+    return _page((explain_code(code, kind),))
+
+
+def _page(explained: Iterable[XidExplanation]) -> Reply[ExplanationPage]:
     answer = ExplanationPage(explanations=tuple(explained)[:_MOST_LINES])
     return Reply(answer, "\n".join(as_markdown(e) for e in answer.explanations))

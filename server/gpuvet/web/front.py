@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,6 +15,8 @@ from gpuvet.web.reply import Reply, session_of
 from gpuvet.web.settings import HEALTH, PATH, HttpSettings
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+_LOOK_SECONDS = 0.5  # ours: between two looks for answers that take too long
 
 _BUSY = Refusal(
     503, "as many requests as this server bears are being worked on", ((b"retry-after", b"1"),)
@@ -39,11 +42,15 @@ class Front:
         self._limits = settings.limits
         self._monotonic = monotonic
         self.room = Room(settings.limits)
+        self._late: dict[Reply, _Work] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            async with anyio.create_task_group() as beside:
+                beside.start_soon(self._watch)
+                await self._app(scope, receive, send)  # for as long as the server lives
+                beside.cancel_scope.cancel()
             return
         reply = Reply(send, is_head=scope["method"] == "HEAD")
         if scope["path"] == HEALTH:
@@ -112,23 +119,42 @@ class Front:
             self.room.leave(size)
 
     async def _answer_in_time(self, scope: Scope, receive: Receive, reply: Reply) -> None:
-        """Let the SDK answer; at the deadline say so, and wait for what cannot be stopped.
+        with anyio.CancelScope() as work:
+            self._late[reply] = _Work(self._monotonic() + self._limits.work_seconds, work)
+            try:
+                await self._app(scope, receive, reply.send)
+            except Exception as error:  # noqa: BLE001 (a bug answers as one and is logged)
+                note_bug(error)
+                await reply.refuse(_BUG)
+            finally:
+                self._late.pop(reply, None)
+
+    async def _watch(self) -> None:
+        """End what takes too long; one look for all requests costs each of them nothing.
 
         A tool runs on a thread that nothing can end: the client is told at once, but the place in
-        the room is given back only when the thread has come to its end.
+        the room is given back only when the call has come to its end.
         """
         limit = self._limits.work_seconds
-        async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as endings:
+            while True:
+                await anyio.sleep(min(_LOOK_SECONDS, limit / 4))
+                now = self._monotonic()
+                for reply in [r for r, work in self._late.items() if work.end <= now]:
+                    endings.start_soon(self._end, reply, self._late.pop(reply))
 
-            async def answer() -> None:
-                try:
-                    await self._app(scope, receive, reply.send)
-                except Exception as error:  # noqa: BLE001 (a bug answers as one and is logged)
-                    note_bug(error)
-                    await reply.refuse(_BUG)
-                tasks.cancel_scope.cancel()
+    async def _end(self, reply: Reply, work: "_Work") -> None:
+        try:
+            with anyio.move_on_after(self._limits.stall_seconds):
+                await reply.refuse(
+                    Refusal(504, f"no answer within {self._limits.work_seconds:g} s")
+                )
+        finally:
+            work.scope.cancel()
 
-            tasks.start_soon(answer)
-            await anyio.sleep(limit)
-            await reply.refuse(Refusal(504, f"no answer within {limit:g} s"))
-            tasks.cancel_scope.cancel()
+
+class _Work(NamedTuple):
+    """An answer that is being made."""
+
+    end: float  # on the monotonic clock
+    scope: anyio.CancelScope

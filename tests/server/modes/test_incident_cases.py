@@ -165,3 +165,45 @@ def test_hardware_stands_in_a_headline_only_with_a_verdict_that_acts_on_it(path:
 def test_reports_are_golden(path: Path, golden: Any) -> None:  # noqa: ANN401 (a fixture function)
     golden(f"incident/{path.stem}.md", answered(path).markdown)
     golden(f"incident/{path.stem}.short.md", answered(path).short)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        (
+            "s03",
+            (
+                "Xid 45/43 on i-0d31a0b1c2d3e4f62 at 2026-05-09T11:00:36Z",
+                "only the instance Interruption Warning is heard",
+                "no extension in the history",
+            ),
+        ),
+        ("s05", ("idle GPU hours: 0 of 16 (none below 5 % power)", "not saturated, bar 90 %")),
+        (
+            "s08",
+            (
+                "tcp 0-65535",
+                "0.0.0.0/0 does not replace the self-reference",
+                "P2P/CUMEM, good",
+                "PIDFile= legacy path warning: benign",
+            ),
+        ),
+    ],
+)
+def test_a_short_answer_keeps_the_facts_that_settle_doubts(
+    scenario: str, words: tuple[str, ...]
+) -> None:
+    path = next(p for p in SCENARIOS if p.name.startswith(scenario))
+    text = incident_short(answered(path), plain=True)
+    assert [each for each in words if each not in text] == []
+
+
+def test_a_signal_is_not_told_twice_in_a_short_answer() -> None:
+    for path in INCIDENTS:
+        report = answered(path)
+        leading = next((b for b in report.branches if b.branch is report.branch), None)
+        text = incident_short(report, plain=True)
+        first, why = text.partition("\n")[0], text.partition("Why:")[2].partition("Why not")[0]
+        for signal in leading.signals if leading is not None else ():
+            assert not (signal.what in first and signal.what in why), (path.name, signal.what)
+            assert not signal.evidence or signal.evidence[0] in why

@@ -21,7 +21,7 @@ from gpuvet.record.heading import Heading
 from gpuvet.record.members import LABEL_OBJECTS, MASKED, NAMES, PATHS, TOKENS
 from gpuvet.record.tape import Tape
 
-ACCOUNT, OTHER = "938271645503", "471920385566"
+ACCOUNT, OTHER = "123456789012", "111122223333"
 UUID, SERIAL = "5fd4f087-86f3-7a43-b711-4771313afc50", "1320723019283"
 CLUSTER, PERSON, ROLE = "zorblax-prod", "quillon.vex", "ZorblaxOperators"
 IDENTIFIERS = (
@@ -52,7 +52,8 @@ ARN = f"arn:aws:sts::{ACCOUNT}:assumed-role/{ROLE}/{PERSON}"
 IMAGE = f"{OTHER}.dkr.ecr.us-west-2.amazonaws.com/zorblax-images/llm-trainer:vexling-nightly"
 LINE = (
     f"Mar  2 04:11:58 gpu-rack7.zorblax.example.com kernel: {' '.join(IDENTIFIERS[5:23])} "
-    f"GPU-{UUID} Serial Number: {SERIAL} AROAQ7ZEXAMPLEVEX42K by {ARN} arn:aws:sagemaker:us-west-2:{ACCOUNT}:cluster/hq7tw2m9x4cd mail "
+    f"GPU-{UUID} Serial Number: {SERIAL} AROAQ7ZEXAMPLEVEX42K by {ARN} "
+    f"arn:aws:sagemaker:us-west-2:{ACCOUNT}:cluster/hq7tw2m9x4cd mail "
     f"quillon.vex@zorblax.io image {IMAGE} sha256:{IDENTIFIERS[-1]} s3://zorblax-bucket/run/1 "
     f"cluster {CLUSTER}; Authorization: Bearer {SECRETS[5]} {SECRETS[0]} {SECRETS[1]} {SECRETS[2]} "
     f"{SECRETS[3]} {SECRETS[4]} https://x.s3.amazonaws.com/a?X-Amz-Signature={SECRETS[6]}&b=1 "
@@ -170,8 +171,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Planter, bytes
     planter, tape = Planter(), Tape()
     for operation, shape in shapes():
         planter.texts = 0
-        page = {} if shape is None else planter.reply(shape)
-        page.pop("ResponseMetadata", None)
+        page: dict[str, Any] = {} if shape is None else planter.reply(shape)
         tape.take("aws", operation, {"any": TEXT}, answered(operation, page))
     path = tmp_path_factory.mktemp("planted") / "case.zip"
     write_recording(Recording(heading(), tape.readings), path, evidence={}, key=KEY)
