@@ -43,11 +43,20 @@ def launch_signals(
             effect=is_after,
             mechanism=_NO_NODE,
             proven_by_rule=not is_after and len(by_fault) == 1 and _is_start(evidence, failure),
-            confirming="the launch's own error in CloudTrail, and the zone the request named",
+            confirming=_settles_launch(evidence),
             raw=first.raw,
             stream=first.stream,
             evidence=tuple(r.evidence for r in records[:8]),
         )
+
+
+def _settles_launch(evidence: CapacityEvidence) -> str:
+    if not evidence.orchestrator.is_hyperpod and evidence.reservations.value is None:
+        return (
+            "ec2:DescribeCapacityReservations: whether the nodes' reservation or block was ending; "
+            "then the launch's own error in CloudTrail"
+        )
+    return "the launch's own error in CloudTrail, and the zone the request named"
 
 
 def _is_start(evidence: CapacityEvidence, failure: Failure) -> bool:

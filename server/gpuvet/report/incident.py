@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gpuvet.model.cause import Branch, BranchAssessment, BranchStatus, Label
 from gpuvet.model.cluster import Orchestrator
+from gpuvet.model.evidence import Reason
 from gpuvet.model.report import IncidentReport
 from gpuvet.model.verdict import FaultClass, NodeVerdict, Verdict
 from gpuvet.report.grouping import group_grounds, group_not_seen, timeline_rows
@@ -22,6 +23,12 @@ BRANCH_NAMES = {
 
 SHORT_WORDS = 600
 # How many lines a part of the short report may have; the most that stay within the words.
+_REFUSED = frozenset(
+    {
+        *(Reason.DENIED, Reason.EXPIRED, Reason.THROTTLED, Reason.TIMED_OUT, Reason.UNREACHABLE),
+        *(Reason.ROW_CAP, Reason.PAGE_CAP, Reason.BUDGET),
+    }
+)
 _SIZES = (16, 14, 12, 10, 8, 6, 5, 4, 3, 2)
 
 
@@ -128,7 +135,9 @@ def deciding_measurement(report: IncidentReport, leading: BranchAssessment | Non
     open_check = next((n.open_check for n in report.nodes if n.open_check), None)
     if open_check:
         return open_check
-    return next((b.confirming for b in report.branches if b.confirming), None)
+    # What was asked for and refused decides before what nobody ever shipped.
+    refused = next((row.closes_with for row in report.not_seen if row.reason in _REFUSED), None)
+    return refused or next((b.confirming for b in report.branches if b.confirming), None)
 
 
 def why_not(others: Sequence[BranchAssessment]) -> Iterator[str]:
