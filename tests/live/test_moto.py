@@ -227,11 +227,11 @@ async def test_a_question_that_runs_out_of_calls_is_gone_on_with_by_its_cursor()
     source = LiveSource(live, calls=5)
     asked: dict[str, object] = {"cluster": "lab"}
     unread: list[set[str]] = []
+    page: dict[str, Any] = {}
     async with Client(build_server(source, is_account=True)) as connected:
         for _ in range(12):
             result = await connected.call_tool("list_nodes", asked)
-            page = result.structured_content
-            assert page is not None
+            page = result.structured_content or {}
             unread.append({r["what"] for r in page["not_seen"] if r["reason"] == "budget"})
             if page.get("cursor") is None:
                 break
