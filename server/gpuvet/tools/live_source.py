@@ -69,7 +69,9 @@ class LiveSource:
             max_scan_gb=self._max_scan_gb,
             progress=progress,
         )
-        return Opened(case, clock, self._allowed_groups, lambda: budget.shortage() is not None)
+        return Opened(
+            case, clock, self._allowed_groups, is_over=lambda: budget.shortage() is not None
+        )
 
     def account(
         self, where: "Where", *, now: datetime | None = None, progress: Progress = silent
