@@ -6,16 +6,13 @@ a reading that failed is named even where whoever asked for it had no use for it
 
 from collections.abc import Mapping
 from threading import Lock
-from types import MappingProxyType
 from typing import Any
 
 from gpuvet.aws.door import AwsDoor, Page
 from gpuvet.aws.recorded import canonical
 from gpuvet.model.evidence import Envelope, Reason
-from gpuvet.model.untyped import text_at
 
 _Key = tuple[str, str, str | None]  # operation, canonical parameters, region
-Known = Mapping[_Key, Envelope[tuple[Page, ...]]]
 
 
 class Ledger:
@@ -25,15 +22,9 @@ class Ledger:
     itself.
     """
 
-    def __init__(self, door: AwsDoor, known: Known = MappingProxyType({})) -> None:
-        """Begin with what an earlier page of the same question has read.
-
-        Args:
-            door: The door behind.
-            known: Complete readings; they are not made again.
-        """
+    def __init__(self, door: AwsDoor) -> None:
         self._door = door
-        self._answers: dict[_Key, Envelope[tuple[Page, ...]]] = dict(known)
+        self._answers: dict[_Key, Envelope[tuple[Page, ...]]] = {}
         self._noted: list[Envelope[tuple[Page, ...]]] = []
         self._locks: dict[_Key, Lock] = {}
         self._lock = Lock()
@@ -61,24 +52,9 @@ class Ledger:
         with self._lock:
             return (*self._answers.values(), *self._noted)
 
-    def read_in_full(self) -> Known:
-        """Return the complete readings; a query without its results has to start anew."""
-        with self._lock:
-            known = {key: one for key, one in self._answers.items() if one.status.is_complete}
-        ended = {key[1] for key in known if key[0] == "logs:GetQueryResults"}
-        return {
-            key: one
-            for key, one in known.items()
-            if key[0] != "logs:StartQuery" or canonical({"queryId": _query_id(one)}) in ended
-        }
-
     def incomplete(self) -> tuple[Envelope[tuple[Page, ...]], ...]:
         """Return every reading so far that is neither OK nor OK_EMPTY, in the order asked."""
         return tuple(answer for answer in self.answers() if not answer.status.is_complete)
-
-
-def _query_id(started: Envelope[tuple[Page, ...]]) -> str | None:
-    return next((i for page in started.value or () if (i := text_at(page, "queryId"))), None)
 
 
 def _may_start_now(answer: Envelope[tuple[Page, ...]]) -> bool:

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from types import MappingProxyType
 
 from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
 from gpuvet.aws.clusters import Found, find_target
 from gpuvet.aws.door import AwsDoor
-from gpuvet.aws.ledger import Known, Ledger
+from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
 from gpuvet.aws.query_runs import QueryRuns
 from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
@@ -33,7 +32,6 @@ def live_case(
     max_scan_gb: float = SCAN_GB,
     tell: Callable[[str], None] | None = None,
     progress: Progress = silent,
-    known: Known = MappingProxyType({}),
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
 
@@ -47,13 +45,12 @@ def live_case(
         max_scan_gb: What its log queries may scan.
         tell: Told what they will scan and cost, before they do.
         progress: Who wants to know how far it has got.
-        known: What an earlier page of the same question has read in full.
 
     Raises:
         UsageError: The target names nothing, nobody, or several clusters.
     """
     watched = WatchedAws(door, progress)
-    found = _found(Ledger(watched, known), ledger := Ledger(watched, known), target, region)
+    found = _found(Ledger(watched), ledger := Ledger(watched), target, region)
     aws = NarrowedAws(ScanBudget(ledger, max_scan_gb, tell=tell), found)
     meta = CaseMeta(
         id=found.name or "live",

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gpuvet.aws.door import LineSearch, LogLine, LogStream
-from gpuvet.aws.log_groups import GroupFacts, read_groups, read_job_streams
+from gpuvet.aws.job_groups import GroupFacts, read_groups, read_job_streams
 from gpuvet.aws.node_groups import SUBSTRINGS
 from gpuvet.case import Case, node_names
 from gpuvet.case import nodes as nodes_of
