@@ -7,7 +7,7 @@ read whole; so is a group whose streams are too many to list.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
@@ -134,8 +134,10 @@ def whole_hour(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0)
 
 
-def pattern_of(nodes: Iterable[NodeName]) -> str | None:
+def pattern_of(nodes: Sequence[NodeName]) -> str | None:
     """Return a pattern of the streams of these nodes; None where it would be too long."""
+    if sum(len(node.node) for node in nodes) > _MOST_PATTERN:
+        return None
     names = dict.fromkeys(name for node in nodes for name in (node.node, *node.aliases))
     # A name that holds another one as a part is found by it already.
     least = [name for name in names if not any(o != name and o in name for o in names)]
