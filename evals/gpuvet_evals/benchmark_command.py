@@ -67,6 +67,9 @@ def benchmark_text(result: Benchmark, *, form: str) -> str:
         lines.append(f"{rates.side}: {statuses}")
         lines.append(f"  assertions hold   {rate_text(rates.assertion_score.scored)}")
         lines.append(f"  bounds            {bounds_text(rates.assertion_score)}")
+        if rates.expected_judged:
+            reached = f"{rates.expected_reached} of {rates.expected_judged} judged"
+            lines.append(f"  expected output   {reached}")
     for comparison in result.comparisons:
         lines += [
             f"{flip.kind}: {flip.eval_id}: {flip.assertion} ({flip.baseline} to {flip.candidate})"

@@ -289,8 +289,13 @@ def test_pairs_are_judged_in_both_orders_and_go_into_the_benchmark(
         grade(journals, tmp_path, api, "--pairwise")
     main(["benchmark", str(tmp_path)])
 
-    assert "0 of 3 judgements flipped" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "0 of 3 judgements flipped" in told
+    assert "  expected output   7 of 7 judged\n" in told
+    assert "  expected output   3 of 3 judged\n" in told
     written = json.loads((tmp_path / "functional/v1/benchmark.json").read_text(encoding="utf-8"))
+    expected = written["evals"]["xid79-node-verdict"]["expected_output"]["with_skill"]
+    assert expected == {"pass_rate": "4/4", "percentage": 100, "low_confidence": 0}
     quality = written["evals"]["xid79-node-verdict"]["comparison"]["quality"]
     assert (quality["pairs_evaluated"], quality["pairs_skipped"]) == (1, 3)
     assert set(quality["per_criterion"]) == {"accuracy", "actionability", "completeness"}
