@@ -304,6 +304,19 @@ def test_pairs_are_judged_in_both_orders_and_go_into_the_benchmark(
 
 
 @pytest.mark.usefixtures("key")
+def test_the_page_shows_whether_the_expected_output_was_reached(
+    journals: Path, tmp_path: Path
+) -> None:
+    with serving() as api:
+        grade(journals, tmp_path, api)
+    main(["report", str(tmp_path)])
+
+    page = (tmp_path / "functional/v1/benchmark.html").read_text(encoding="utf-8")
+    assert page.count("The answer agrees with the expected output.") == 10
+    assert "expected output reached in 7 of 7" in page
+
+
+@pytest.mark.usefixtures("key")
 def test_a_judge_that_prefers_a_place_flips_everywhere(
     journals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
