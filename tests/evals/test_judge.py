@@ -317,6 +317,33 @@ def test_the_page_shows_whether_the_expected_output_was_reached(
 
 
 @pytest.mark.usefixtures("key")
+def test_best_practices_no_rule_decides_go_to_the_judge_and_are_kept(
+    journals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skill = tmp_path / "gpu-cluster-triage"
+    skill.mkdir()
+    words = "---\nname: gpu-cluster-triage\ndescription: Triage of GPU clusters.\n---\n# Skill\n"
+    (skill / "SKILL.md").write_text(words, encoding="utf-8")
+    grade(journals, tmp_path, None)
+    practices = tmp_path / "best-practices/v1/iteration-1/best-practices-tests-results.json"
+
+    def report(*more: str) -> tuple[dict[str, int], bytes]:
+        main(["report", str(tmp_path), "--skill", str(skill), *more])
+        raw = practices.read_bytes()
+        return json.loads(raw)["summary"], raw
+
+    before, _ = report()
+    with serving() as api:
+        judged, raw = report("--judge", "judge-1", "--votes", "1", "--base-url", api.url)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    kept, again = report()
+
+    assert (before["passed"], before["failed"], before["skipped"]) == (1, 0, 16)
+    assert (judged["passed"], judged["skipped"]) == (13, 4)  # no references, no assets
+    assert (kept, again) == (judged, raw)
+
+
+@pytest.mark.usefixtures("key")
 def test_a_judge_that_prefers_a_place_flips_everywhere(
     journals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
