@@ -240,7 +240,7 @@ _TOOLS: Mapping[str, _Tool] = {
     ),
     "query_cloudwatch_logs": _Tool(
         "Runs one CloudWatch Logs Insights query to its end and returns its rows. Only fields, "
-        "display, filter (=, !=, in, like text or /regex/, and, or, not), stats by, sort and limit.",
+        "display, filter (=, !=, in, like text or /regex/, and, or, not), stats by, sort, limit.",
         _schema(
             {
                 "aws_region": _TEXT,
