@@ -358,6 +358,15 @@ def test_how_a_run_ends_is_told_by_its_journal(
     assert (metadata["stop"], inspected(suite)["answer"]["status"]) == (stop, status)
 
 
+def test_what_the_api_would_refuse_is_not_sent_back(suite: Path) -> None:
+    use = {**tool_use("use_aws", NODES), "caller": None}
+    script = in_turn(Say([text(""), use], "tool_use"), Say([text(ANSWER)]))
+    with fake_api(script) as api:
+        run(suite, api, "--eval", "pending", "--side", "without_skill")
+
+    assert api.requests[1]["messages"][1]["content"] == [tool_use("use_aws", NODES)]
+
+
 def test_an_investigation_is_recorded_as_one(suite: Path) -> None:
     evals = json.loads((suite / "evals.json").read_text(encoding="utf-8"))
     evals["evals"][0] |= {"task_type": "investigation", "expected_root_cause": ANSWER}
