@@ -16,6 +16,7 @@ from mcp.types import Tool
 from packaging.requirements import Requirement
 
 from gpuvet.app import build_server
+from gpuvet.model.untyped import is_array, is_object
 from gpuvet.tools.case_judge import CaseJudge
 
 ROOT = Path(__file__).parents[3]
@@ -44,6 +45,16 @@ async def live_tools(era: Era = "auto") -> list[Tool]:
     evidence, _ = recorded_account("s03")
     async with Client(live_server(evidence), mode=era) as client:
         return (await client.list_tools()).tools
+
+
+def titles(value: object, inside: str = "") -> list[str]:
+    """Return the titles pydantic gives to schemas; a member named title has none of its own."""
+    if is_array(value):
+        return [found for one in value for found in titles(one)]
+    if not is_object(value):
+        return []
+    own = ["title"] if isinstance(value.get("title"), str) and inside != "properties" else []
+    return own + [found for key, one in value.items() for found in titles(one, key)]
 
 
 def as_json(tool: Tool) -> dict[str, Any]:
@@ -117,14 +128,6 @@ async def test_one_word_means_one_thing_in_every_tool() -> None:
 
 
 async def test_schemas_say_what_is_refused_and_carry_no_noise() -> None:
-    def titles(value: object, inside: str = "") -> list[str]:
-        if isinstance(value, list):
-            return [found for one in value for found in titles(one)]
-        if not isinstance(value, dict):
-            return []
-        own = ["title"] if isinstance(value.get("title"), str) and inside != "properties" else []
-        return own + [found for key, one in value.items() for found in titles(one, key)]
-
     for tool in await live_tools():
         assert tool.input_schema["additionalProperties"] is False
         assert all(one.get("description") for one in tool.input_schema["properties"].values())
