@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,13 +110,14 @@ def test_clusters_of_several_regions_make_one_fleet_and_a_missing_one_is_named(
 ) -> None:
     held = {("train-a", "us-west-2"): S03, ("train-b", "eu-west-1"): S06}
 
-    def recorded(args: argparse.Namespace) -> Case:
+    @contextmanager
+    def recorded(args: argparse.Namespace) -> Iterator[Case]:
         (region,) = args.region
         if (args.cluster, region) not in held:
             raise UsageError(f"no cluster {args.cluster} in {region}")
-        return load_case(Path(held[args.cluster, region]))
+        yield load_case(Path(held[args.cluster, region]))
 
-    monkeypatch.setattr("gpuvet.commands.live.case_of", recorded)
+    monkeypatch.setattr("gpuvet.commands.live.opened_case", recorded)
     regions = ["--region", "us-west-2", "--region", "eu-west-1"]
     main(["audit", "--cluster", "train-a,train-b", *regions, "--format", "json"])
     clusters = json.loads(capsys.readouterr().out)["clusters"]
