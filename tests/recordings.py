@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from live.scenarios import as_live, asked, now
 
+from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.door import AwsDoor
 from gpuvet.case import Case, load_case
 from gpuvet.model.audit import AuditReport
@@ -55,6 +56,7 @@ def record(
     path: Path,
     *,
     key: bytes | None = KEY,
+    max_scan_gb: float = SCAN_GB,
 ) -> Kept:
     """Ask a scenario's question and record what is read.
 
@@ -64,11 +66,12 @@ def record(
         mode: What answers.
         path: Of the zip.
         key: Of the stand-ins; None: none.
+        max_scan_gb: What log queries may scan.
     """
     tape = Tape()
     evidence: dict[str, EvidenceOf] = {}
     with witnessed(evidence):
-        case = as_live(scenario, tape.around(aws))
+        case = as_live(scenario, tape.around(aws), max_scan_gb=max_scan_gb)
         report = mode(case, asked(scenario), now(scenario))
     heading = Heading(
         gpuvet="0",
@@ -78,6 +81,7 @@ def record(
         region=scenario["region"],
         question=scenario["question"],
         target=Target(cluster=scenario["request"]["cluster"]),
+        max_scan_gb=max_scan_gb,
     )
     recording = Recording(heading, tape.readings)
     return Kept(as_json(report), write_recording(recording, path, evidence=evidence, key=key))

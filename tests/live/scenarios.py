@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.log_store import read_log_store
 from gpuvet.aws.metric_store import read_metric_store
@@ -49,7 +50,7 @@ def now(scenario: Mapping[str, Any]) -> datetime:
     return datetime.fromisoformat(scenario["now"])
 
 
-def as_live(scenario: Mapping[str, Any], aws: AwsDoor) -> Case:
+def as_live(scenario: Mapping[str, Any], aws: AwsDoor, *, max_scan_gb: float = SCAN_GB) -> Case:
     """Return the cluster of a scenario as a live case over a door."""
     return live_case(
         aws,
@@ -58,6 +59,7 @@ def as_live(scenario: Mapping[str, Any], aws: AwsDoor) -> Case:
         region=scenario["region"],
         account=scenario["account_id"],
         question=scenario["question"],
+        max_scan_gb=max_scan_gb,
     )
 
 

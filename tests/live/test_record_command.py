@@ -8,6 +8,7 @@ import json
 import stat
 import sys
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from aws.wire import Http, http, keys, no_machine, response
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from live.test_moto import account, client, running, server
 
+from gpuvet.case import load_case
 from gpuvet.cli import main
+from gpuvet.modes.verdict import verdict_report
+from gpuvet.modes.window import Asked
 
 __all__ = ["account", "http", "keys", "no_machine", "server"]
 
@@ -122,6 +126,60 @@ def test_every_live_command_records_and_is_replayed_alike(
     for own in (NODE, "zorblax", "alice", ACCOUNT):
         assert own not in plain[1]
         assert own.encode() not in unpacked(kept)
+
+
+@pytest.mark.usefixtures("keys")
+def test_what_was_read_before_an_interruption_is_kept(
+    http: Http,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("AWS_REGION", REGION)
+    sent: list[str] = []
+
+    def respond(request: AWSPreparedRequest) -> AWSResponse:
+        sent.append(str(request.url))
+        if len(sent) > 5:
+            raise KeyboardInterrupt
+        return refuse(request)
+
+    http(respond)
+    kept = tmp_path / "case.zip"
+    assert main(["incident", "--instances", NODE, *JSON, "--record", str(kept)]) == 2
+    heading = json.loads(zipfile.ZipFile(kept).read("recording.json"))
+    assert heading["ended"] == "interrupted"
+    assert heading["readings"] == len(sent) - 2  # who asks, and the one that was interrupted
+    assert main(["incident", "--case", str(kept), *JSON]) == 3
+    assert "not_recorded" in printed(capsys)[0]
+
+
+@pytest.mark.usefixtures("refusing")
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_a_map_puts_originals_back_into_any_format(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "case.zip"
+    how = ["--format", form, "--full"]
+    asked = ["incident", "--cluster", "zorblax_prod", *how, "--failure-at", "3h"]
+    code = main([*asked, "--record", str(kept)])
+    live = capsys.readouterr().out
+    assert "zorblax" in live
+    again = ["incident", "--case", str(kept), *how, "--map", str(tmp_path / "case.map.json")]
+    assert main(again) == code
+    assert capsys.readouterr().out == live
+
+
+@pytest.mark.usefixtures("refusing")
+def test_whoever_reads_a_recording_without_a_window_gets_the_one_that_was_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "case.zip"
+    span = ["--since", "2026-03-01T00:00:00Z", "--until", "2026-03-02T00:00:00Z"]
+    main(["verdict", "--instances", NODE, *JSON, *span, "--record", str(kept), "--record-raw"])
+    live = json.loads(printed(capsys)[0])
+    report = verdict_report(load_case(kept), Asked(), clock=datetime(2030, 1, 1, tzinfo=UTC))
+    assert json.loads(report.model_dump_json(by_alias=True)) == live
 
 
 @pytest.mark.usefixtures("account")
@@ -233,6 +291,9 @@ def test_a_cluster_that_does_not_exist_is_recorded_as_that(
             id="no key",
         ),
         pytest.param(["--map", "{tmp}/case.map.json"], "give that too", id="map without case"),
+        pytest.param(
+            ["--case", "{tmp}", "--record", "{tmp}/case.zip"], "recorded already", id="a case"
+        ),
     ],
 )
 def test_a_recording_that_cannot_be_written_is_refused_before_anything_is_asked(
@@ -245,6 +306,35 @@ def test_a_recording_that_cannot_be_written_is_refused_before_anything_is_asked(
     assert told in said
     assert "'none'" not in said  # the profile was not even looked for
     assert said.count("\n") == 1
+
+
+@pytest.mark.usefixtures("refusing")
+def test_words_of_a_recording_that_no_command_was_given_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, other = tmp_path / "case.zip", tmp_path / "other.zip"
+    asked = ["preflight", "--instances", NODE, *JSON, "--record-raw", "--record", str(kept)]
+    code = main(asked)
+    live, _ = printed(capsys)
+    with zipfile.ZipFile(kept) as source, zipfile.ZipFile(other, "w") as target:
+        for name in source.namelist():
+            document = json.loads(source.read(name))
+            if name == "recording.json":
+                document["given"] = [["hours", "many"], ["run", "x"], ["nodes", True], ["case", 1]]
+            target.writestr(name, json.dumps(document))
+    assert main(["preflight", "--case", str(other), *JSON]) == code
+    assert printed(capsys)[0] == live
+
+
+def test_a_job_spec_alone_and_several_clusters_are_not_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.yaml").write_text(SPEC, encoding="utf-8")
+    kept = str(tmp_path / "case.zip")
+    assert main(["preflight", "--spec", str(tmp_path / "job.yaml"), "--record", kept]) == 2
+    assert "a job spec alone asks nobody" in capsys.readouterr().err
+    assert main(["audit", "--cluster", "a,b", "--record", kept]) == 2
+    assert "record each cluster" in capsys.readouterr().err
 
 
 def test_a_key_too_short_to_hide_anything_is_refused(

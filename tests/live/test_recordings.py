@@ -5,11 +5,20 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from live.scenarios import SCENARIOS, document, door
+from live.scenarios import SCENARIOS, as_live, asked, document, door, now
 from live.test_fault_matrix import FAULTS, KINDS, Ending, Faulty
-from recordings import KEY, MODES, record, replay
+from live.test_other_doors import busy_cluster
+from prometheus_world import ACCOUNT, NODES, NOW, REGION, case_of
+from recordings import KEY, MODES, as_json, record, replay
 
+from gpuvet.case import load_case
+from gpuvet.model.evidence import EvidenceOf, witnessed
+from gpuvet.model.target import Target
+from gpuvet.modes.window import Asked
+from gpuvet.record.archive import Recording, write_recording
+from gpuvet.record.heading import Heading
 from gpuvet.record.local_map import read_map
+from gpuvet.record.tape import Tape
 
 # Each scenario in one mode, and each kind of cluster as an incident.
 QUESTIONS = dict.fromkeys(
@@ -73,6 +82,25 @@ def test_without_stand_ins_the_replay_is_the_live_answer_itself(path: Path, tmp_
     assert kept.written.map is None
 
 
+@pytest.mark.parametrize("path", KINDS[:2], ids=lambda path: path.stem)
+def test_recording_changes_no_answer(path: Path, tmp_path: Path) -> None:
+    scenario, mode = document(path), MODES["incident"]
+    kept = record(scenario, door(scenario), mode, tmp_path / "case.zip")
+    plain = mode(as_live(scenario, door(scenario)), asked(scenario), now(scenario))
+    assert as_json(plain) == kept.answer
+
+
+def test_queries_that_were_too_dear_are_so_again(tmp_path: Path) -> None:
+    scenario, mode = document(KINDS[0]), MODES["incident"]
+    kept = record(scenario, door(scenario), mode, tmp_path / "case.zip", max_scan_gb=1e-12)
+    again = replay(scenario, mode, kept.written.path)
+    assert kept.written.map is not None
+    assert read_map(kept.written.map).restored(again) == kept.answer
+    assert "budget" in again
+    free = record(scenario, door(scenario), mode, tmp_path / "free.zip")
+    assert free.answer != kept.answer
+
+
 def test_two_replays_are_equal_bytes_and_so_are_two_recordings_with_one_key(
     tmp_path: Path,
 ) -> None:
@@ -101,3 +129,25 @@ def test_the_map_never_lies_in_the_zip(tmp_path: Path) -> None:
         names = archive.namelist()
     assert names[0] == "recording.json"
     assert all(name.startswith("readings/") for name in names[1:])
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_managed_prometheus_and_kubernetes_are_recorded_through_the_same_door(
+    name: str, tmp_path: Path
+) -> None:
+    mode, world, tape = MODES[name], busy_cluster(), Tape()
+    evidence: dict[str, EvidenceOf] = {}
+    with witnessed(evidence):
+        live = as_json(mode(case_of(tape.around(world)), Asked(), NOW))
+    target = Target(cluster="train-a")
+    heading = Heading(
+        gpuvet="0", redacted=False, now=NOW, account=ACCOUNT, region=REGION, target=target
+    )
+    recording = Recording(heading, tape.readings)
+    written = write_recording(recording, tmp_path / "case.zip", evidence=evidence, key=KEY)
+    again = as_json(mode(load_case(written.path), Asked(), NOW))
+    assert written.map is not None
+    assert read_map(written.map).restored(again) == live
+    services = {reading.operation.partition(":")[0] for reading in tape.readings}
+    assert "kubernetes" in services
+    assert not any(node in again for node in NODES)

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from pydantic import ValidationError
 
@@ -31,23 +33,27 @@ class Recorded(NamedTuple):
 
 
 def read_recording(container: Container) -> Recorded | None:
-    """Return the recording that a folder or an archive is; None where it is none.
+    """Return the recording that a folder or a zip is; None where it is none.
 
     Raises:
         UnreadableCase: It begins as a recording and cannot be read as one.
     """
-    if container.form is CaseForm.FILE:
+    if not _may_be_one(container):
         return None
     heading = _heading(container)
     return None if heading is None else Recorded(heading, _readings(container, heading))
 
 
-def recorded_case(recorded: Recorded, *, question: str | None = None) -> Case:
+def recorded_case(
+    recorded: Recorded, *, question: str | None = None, has_window: bool = True
+) -> Case:
     """Return a recording as the live case it was.
 
     Args:
         recorded: As read.
         question: The user's words; they replace those of the recording.
+        has_window: The window and the failure that were asked about are the case's own; False
+            where whoever asks gives them again.
 
     Raises:
         UsageError: As the account's own answer led to one.
@@ -56,7 +62,7 @@ def recorded_case(recorded: Recorded, *, question: str | None = None) -> Case:
     door = Replayed(
         recorded.readings, now=heading.now, account=heading.account, region=heading.region
     )
-    return live_case(
+    case = live_case(
         door,
         heading.target,
         now=heading.now,
@@ -65,6 +71,26 @@ def recorded_case(recorded: Recorded, *, question: str | None = None) -> Case:
         question=question or heading.question,
         max_scan_gb=heading.max_scan_gb,
     )
+    if not has_window:
+        return case
+    asked: dict[str, Any] = {"failure_at": heading.failure_at, "failure_measured": False}
+    if heading.window is not None:
+        asked |= {"window": heading.window, "window_source": "as asked"}
+    used = asked if heading.failure_at or heading.window else {}
+    return replace(case, meta=case.meta.model_copy(update=used))
+
+
+def _may_be_one(container: Container) -> bool:
+    """Say whether there is a heading, without unpacking an archive that may be large."""
+    if container.form is CaseForm.FOLDER:
+        return (container.path / HEADING).is_file()
+    if container.form is not CaseForm.ARCHIVE or not is_zipfile(container.path):
+        return False
+    try:
+        with ZipFile(container.path) as archive:
+            return HEADING in archive.namelist()
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # whoever reads it as a case says what is wrong
 
 
 def _heading(container: Container) -> Heading | None:
@@ -110,10 +136,20 @@ def _reading(documents: Mapping[str, Any], path: str) -> tuple[int, Reading]:
     if row["has_value"]:
         stem = path.removesuffix(".json")
         names = (f"{stem}.page{number:03d}.json" for number in range(1, answer.pages + 1))
-        pages = tuple(decoded(documents[name]) for name in names)
+        pages = tuple(_page(documents[name]) for name in names)
     whole = answer.model_copy(update={"value": pages, "params": canonical(params)})
+    words = (row["kind"], row["operation"], row["region"] or "")
+    if not all(isinstance(word, str) for word in words) or not is_object(params):
+        raise TypeError("door, operation, region and parameters that are such")
     reading = Reading(row["kind"], row["operation"], params, row["region"], whole)
     return int(row["turn"]), reading
+
+
+def _page(document: object) -> Page:
+    page: object = decoded(document)
+    if not is_object(page):
+        raise TypeError("a page that is an object")
+    return page
 
 
 def _read(container: Container, file: CaseFile) -> tuple[str, object]:

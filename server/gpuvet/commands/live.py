@@ -20,7 +20,7 @@ from gpuvet.commands.progress import on_terminal
 from gpuvet.commands.recording import (
     Taken,
     check_arguments,
-    heading_of,
+    keep_heading,
     restoring,
     taken,
     use_given,
@@ -69,7 +69,7 @@ def path_case(args: argparse.Namespace, path: str) -> Generator[Case, None, None
         return
     use_given(args, recorded.heading)
     with restoring(args, recorded.heading.map):
-        yield recorded_case(recorded, question=args.question)
+        yield recorded_case(recorded, question=args.question, has_window=False)
 
 
 def _live(args: argparse.Namespace, target: Target, recorder: Taken | None) -> Case:
@@ -83,9 +83,9 @@ def _live(args: argparse.Namespace, target: Target, recorder: Taken | None) -> C
     now = clock()
     door: AwsDoor = opened.door
     if recorder is not None:
-        heading_of(
+        keep_heading(
             args,
-            now=now,
+            now,
             account=opened.who.account,
             region=opened.who.region,
             question=args.question,

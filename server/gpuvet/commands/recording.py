@@ -4,15 +4,17 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpuvet import __version__
 from gpuvet.aws.door import AwsDoor
-from gpuvet.errors import UsageError
-from gpuvet.model.evidence import EvidenceOf, witnessed
+from gpuvet.errors import BadWindow, UsageError
+from gpuvet.model.evidence import EvidenceOf, Window, witnessed
 from gpuvet.record.archive import Recording, check_writable, map_beside, write_recording
 from gpuvet.record.heading import ANSWERED, Heading, Word
 from gpuvet.record.local_map import read_map
@@ -21,9 +23,13 @@ from gpuvet.record.spec_text import without_secrets
 from gpuvet.record.tape import Tape
 
 # What a command was given that changes its answer; a replay without them takes them from here.
-_GIVEN = (
-    *("since", "until", "failure_at", "start", "hours", "checkpoint_every", "checkpoint_gib"),
-    *("nodes", "auto_resume", "price_per_gpu_hour", "currency", "spec_text", "spec_file"),
+_GIVEN: Mapping[str, type[str] | type[float] | type[int]] = MappingProxyType(
+    {
+        **dict.fromkeys(("since", "until", "failure_at", "start", "checkpoint_every"), str),
+        **dict.fromkeys(("auto_resume", "currency", "spec_text", "spec_file"), str),
+        **dict.fromkeys(("hours", "checkpoint_gib", "price_per_gpu_hour"), float),
+        "nodes": int,
+    }
 )
 _MOST_KEY = 4_096
 
@@ -142,23 +148,39 @@ def _clean(value: Word) -> Word:
     return cleaned_text(value) if isinstance(value, str) else value
 
 
-def heading_of(args: argparse.Namespace, **known: object) -> Heading:
-    """Return the heading of what a command asks, and keep it for the end.
+def keep_heading(args: argparse.Namespace, now: datetime, **known: object) -> None:
+    """Keep what a command asks for the head of its recording.
 
     Args:
         args: Of the command.
-        known: Fields of `Heading`.
+        now: The clock of the whole question.
+        known: More fields of `Heading`.
     """
-    values = {"gpuvet": __version__, "redacted": False, "given": given_words(args), **known}
-    heading = Heading.model_validate(values)
-    args.heading = heading
-    return heading
+    values = {"gpuvet": __version__, "redacted": False, "given": given_words(args), "now": now}
+    args.heading = Heading.model_validate(values | _times(args, now) | known)
+
+
+def _times(args: argparse.Namespace, now: datetime) -> dict[str, object]:
+    """Return the window and the failure asked about; what cannot be read is refused later."""
+    from gpuvet.modes.window import DEFAULT_SPAN, read_time
+
+    since, until = getattr(args, "since", None), getattr(args, "until", None)
+    failure = getattr(args, "failure_at", None)
+    with suppress(BadWindow):
+        end = read_time(until, now) if until else now
+        start = read_time(since, now) if since else end - DEFAULT_SPAN
+        times: dict[str, object] = {"failure_at": read_time(failure, now) if failure else None}
+        if (since or until) and start < end:
+            times["window"] = Window(start=start, end=end)
+        return times
+    return {}
 
 
 def use_given(args: argparse.Namespace, heading: Heading) -> None:
     """Fill what a replay was not given itself from what the recorded command was given."""
     for name, value in heading.given:
-        if name in _GIVEN and getattr(args, name, None) is None:
+        # Whoever wrote the zip may have written anything: a true is no number of nodes.
+        if _GIVEN.get(name) is type(value) and getattr(args, name, None) is None:
             setattr(args, name, value)
 
 
@@ -191,6 +213,9 @@ def restoring(args: argparse.Namespace, name: str | None) -> Generator[None, Non
     if name is None or local.name != name:
         raise UsageError(f"map {args.map!r} does not belong to the recording {str(args.case)!r}")
     printed = io.StringIO()
-    with redirect_stdout(printed):
-        yield
+    try:
+        with redirect_stdout(printed):
+            yield
+    except UsageError as error:
+        raise UsageError(local.restored(str(error))) from error
     sys.stdout.write(local.restored(printed.getvalue()))

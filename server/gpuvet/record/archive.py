@@ -223,7 +223,7 @@ def write_recording(
     """
     recording = recording._replace(heading=_without_secrets(recording.heading))
     if key is None:
-        write_whole(path, packed(recording))
+        write_whole(path, packed(recording), mode=_PRIVATE)
         return Written(path, None, len(recording.readings))
     pseudonyms = Pseudonyms.of(sightings_of(recording, evidence), key)
     changed = redacted(recording, pseudonyms)

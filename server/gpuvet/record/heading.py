@@ -6,6 +6,7 @@ from pydantic import AwareDatetime
 
 from gpuvet.aws.budget import SCAN_GB
 from gpuvet.model.base import Value
+from gpuvet.model.evidence import Window
 from gpuvet.model.target import Target
 
 HEADING = "recording.json"
@@ -29,6 +30,8 @@ class Heading(Value):
     question: str | None = None
     target: Target
     max_scan_gb: float = SCAN_GB
+    window: Window | None = None  # as asked, where one was
+    failure_at: AwareDatetime | None = None
     given: tuple[tuple[str, Word], ...] = ()  # what the command was given besides
     ended: str = ANSWERED  # else why there may be less than was to be read
     readings: int = 0

@@ -45,6 +45,8 @@ PATHS = frozenset(
         *("imageID", "AlarmName", "Destination", "log_group", "log_stream", "requestedBy"),
     }
 )
+# A service's word, or one that somebody put in its place: a name where we do not know all of it.
+KEYS = frozenset({"Namespace", "MetricNamespace", "ExcludedTagKeys", "IncludedTagKeys"})
 # `Name` and `name` are a name where the object they stand in is one of these.
 NAMED_OBJECTS = frozenset(
     {

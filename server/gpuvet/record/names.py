@@ -136,11 +136,14 @@ def named(names: Iterable[str], paths: Iterable[str], key: bytes, seen: Iterable
         key: See `stand_ins`.
         seen: Words that no stand-in should be, in lower case.
     """
-    known = {one for one in (trimmed(name) for name in names) if _is_name(one)}
+    stated = {trimmed(name) for name in names}
+    known = {one for one in stated if _is_name(one)}
     routes = {one for one in (trimmed(path) for path in paths) if _is_name(one)}
     whole = {one for one in known if " " not in one and _stays(one) and len(words_of(one)) > 1}
     words = {word: word_shape(word) for one in known | routes for word in words_of(one)}
     words |= {one: _whole_shape(one) for one in whole}
+    # Too short to be told from other text, so it stays; the others keep their order beside it.
+    words |= {word: fixed(word) for one in stated - known for word in words_of(one)}
     drawn = stand_ins(words, key, avoid=_Avoided(own_words() | frozenset(seen)))
     inner = Names({one: drawn[one] for one in whole}, guarded=False)
     becomes = {one: _composed(one, inner, drawn) for one in known | routes}

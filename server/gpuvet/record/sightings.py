@@ -36,10 +36,13 @@ _SERIAL = re.compile(
     r"(?i)serial(?:[ _-]?(?:number|no))?[\"'\\]{0,3}\s*[:=]\s*[\"'\\]{0,3}(\d{8,20})\b"
 )
 _HEADER = re.compile(
-    r"(?:<\d{1,3}>\d?\s*)?(?:[A-Z][a-z]{2}\s{1,2}\d{1,2} \d\d:\d\d:\d\d"
+    r"^(?:<\d{1,3}>\d?\s*)?(?:[A-Z][a-z]{2}\s{1,2}\d{1,2} \d\d:\d\d:\d\d"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d:.,+Z-]*)\s(?P<host>[A-Za-z][\w.-]{2,63})"
-    r"\s[\w./()-]+(?:\[\d+\])?:?\s"
+    r"\s[\w./()-]+(?:\[\d+\])?:?\s",
+    re.MULTILINE,
 )
+# A Lustre file system by its mount name: 10.0.3.4@tcp:/abcdefgh.
+_MOUNT = re.compile(r"@(?:tcp|efa|o2ib)\d{0,2}:/(?P<user>[a-z0-9]{8})(?![A-Za-z0-9])")
 _ACCOUNT_DIGITS = 12
 _SHORTEST = 3
 _LONGEST_KNOWN = 160
@@ -102,17 +105,14 @@ class Sightings:
                 self._learn_image(image)
         for bucket in _S3.finditer(text) if "://" in text else ():
             self._learn_path(bucket["path"])
-        for pattern in (_URL, _EMAIL, _HOST):
+        for pattern in (_URL, _EMAIL, _HOST, _HEADER):
             for found in pattern.finditer(text):
                 self._learn_host(found["host"])
-        for pattern in (_EMAIL, _HOME):
+        for pattern in (_EMAIL, _HOME, _MOUNT):
             for found in pattern.finditer(text):
                 self._learn_name(found["user"])
         for serial in _SERIAL.finditer(text):
             self._add(Kind.NUMBER, serial[1])
-        header = _HEADER.match(text)
-        if header is not None:
-            self._learn_host(header["host"])
 
     def _learn_image(self, image: re.Match[str]) -> None:
         self.learn_account(image["account"])

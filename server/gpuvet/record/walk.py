@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gpuvet.model.untyped import is_array, is_object
 from gpuvet.record.members import (
+    KEYS,
     LABEL_OBJECTS,
     NAMED_OBJECTS,
     NAMES,
@@ -39,7 +40,7 @@ class Role(StrEnum):
     NAME = "name"
     PATH = "path"
     ACCOUNT = "account"
-    KEY = "key"  # of a tag or a label that is no service's
+    KEY = "key"  # a service's word, or one that somebody put in its place
 
 
 Visit = Callable[[str, Role], str]
@@ -69,6 +70,8 @@ def role_of(member: str) -> Role:
         return Role.NAME
     if member in PATHS:
         return Role.PATH
+    if member in KEYS:
+        return Role.KEY
     return Role.ACCOUNT if member in _ACCOUNTS else Role.TEXT
 
 

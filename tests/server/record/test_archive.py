@@ -1,4 +1,4 @@
-"""A recording as a file: whole or not at all, read back without loss, refused where it is broken."""
+"""A recording as a file: whole or not at all, read back without loss, refused where broken."""
 
 import json
 import os
@@ -181,6 +181,7 @@ def test_whatever_a_reply_holds_survives_as_json(value: Any) -> None:  # noqa: A
         pytest.param({"readings/00001.page001.json": None}, "is no reading", id="a page is gone"),
         pytest.param({"readings/00001.json": "{}"}, "is no reading", id="no reading"),
         pytest.param({"readings/00001.json": "{"}, "readings/00001.json", id="no JSON"),
+        pytest.param({"readings/00001.page001.json": "[]"}, "is no reading", id="no page"),
         pytest.param({"recording.json": '{"format":"gpuvet-recording/1"}'}, "gpuvet", id="bare"),
     ],
 )

@@ -20,6 +20,7 @@ from gpuvet.record.archive import Recording, write_recording
 from gpuvet.record.heading import Heading
 from gpuvet.record.members import LABEL_OBJECTS, MASKED, NAMES, PATHS, TOKENS
 from gpuvet.record.tape import Tape
+from gpuvet.record.walk import Role, role_of
 
 ACCOUNT, OTHER = "123456789012", "111122223333"
 UUID, SERIAL = "5fd4f087-86f3-7a43-b711-4771313afc50", "1320723019283"
@@ -200,6 +201,76 @@ def test_no_name_is_in_the_recording_whatever_member_it_stood_in(
     planter, data = everything
     assert len(planter.planted) > 100
     assert [name for name in planter.planted if name.encode() in data] == []
+
+
+def strings(shape: Any, member: str = "", seen: frozenset[str] = frozenset()) -> Iterator[str]:  # noqa: ANN401 (any of botocore's shapes)
+    """Yield the members of a shape that hold free strings."""
+    if shape.type_name == "structure" and shape.name not in seen:
+        for name, inner in shape.members.items():
+            yield from strings(inner, name, seen | {shape.name})
+    elif shape.type_name == "list":
+        yield from strings(shape.member, member, seen)
+    elif shape.type_name == "string" and not shape.enum:
+        yield member
+
+
+def test_every_member_of_every_reply_is_known_as_a_name_or_as_text() -> None:
+    text = set((Path(__file__).parent / "text_members.txt").read_text(encoding="utf-8").split())
+    found = {name for _, shape in shapes() if shape is not None for name in strings(shape)}
+    decided = {name for name in found if role_of(name) is not Role.TEXT} | MASKED | TOKENS
+    assert sorted(found - decided - text) == []
+    assert sorted(text & decided) == []
+    assert sorted(text - found) == []
+
+
+POD = {
+    "metadata": {
+        "name": "wyxpod-0",
+        "namespace": "wyxspace",
+        "labels": {"app": "wyxlabel", "wyxlabelkey": "x"},
+        "annotations": {"note": f"by {PERSON}"},
+        "ownerReferences": [{"kind": "Job", "name": "wyxjob"}],
+    },
+    "spec": {
+        "nodeName": "wyxhost.internal",
+        "serviceAccountName": "wyxrobot",
+        "containers": [
+            {
+                "name": "wyxbox",
+                "image": IMAGE,
+                "command": ["sh", "-c", f"export TOKENLESS={SECRETS[9]}; train --key {SECRETS[0]}"],
+                "env": [{"name": "LOGIN", "value": SECRETS[9]}],
+            }
+        ],
+    },
+    "status": {"podIP": "10.61.43.117", "hostIP": "54.183.220.97"},
+}
+SERIES = {
+    "metric": {
+        "__name__": "DCGM_FI_DEV_XID_ERRORS",
+        "Hostname": "wyxhost2",
+        "UUID": f"GPU-{UUID}",
+        "pod": "wyxpod-0",
+        "namespace": "wyxspace",
+        "exported_job": "wyxjob2",
+        "instance": "10.61.43.117:9400",
+    },
+    "values": [[1772409600, "79"]],
+}
+
+
+def test_other_doors_give_nobody_away_either(tmp_path: Path) -> None:
+    tape = Tape()
+    tape.take("aws", "kubernetes:ListPods", {}, answered("kubernetes:ListPods", {"items": [POD]}))
+    page = {"data": {"result": [SERIES]}}
+    query = {"query": f'DCGM_FI_DEV_XID_ERRORS{{pod="wyxpod-0",instance="{IDENTIFIERS[15]}:9400"}}'}
+    tape.take("aws", "prometheus:QueryRange", query, answered("prometheus:QueryRange", page))
+    path = tmp_path / "case.zip"
+    write_recording(Recording(heading(), tape.readings), path, evidence={}, key=KEY)
+    data = unpacked(path)
+    whole = (b"wyx", UUID.encode(), *(one.encode() for one in (*IDENTIFIERS[15:18], *SECRETS)))
+    assert [one for one in whole if one in data] == []
+    assert b"DCGM_FI_DEV_XID_ERRORS" in data
 
 
 def test_no_secret_is_in_the_map_that_stays_at_home(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import ipaddress
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpuvet.record.pseudonyms import Pseudonyms
 from gpuvet.record.sightings import Sightings
+from gpuvet.record.vocabulary import is_field_word
 from gpuvet.record.walk import Role, walked
 
 HEX = "0123456789abcdef"
@@ -105,6 +107,25 @@ def test_names_are_the_same_wherever_they_stand(names: set[str], key: bytes) -> 
         assert pseudonyms.restored(stand_in) == name
 
 
+PARTS = st.sampled_from(
+    ["gpu", "kernel", "node", "train", "trainer", "zed", "z9", "acme", "b2", "7"]
+)
+COMPOSED = st.lists(PARTS, min_size=1, max_size=4).map("-".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(names=st.sets(COMPOSED | NAMES, min_size=2, max_size=12), key=KEYS)
+def test_names_sort_as_before_also_where_words_of_the_field_stay(
+    names: set[str], key: bytes
+) -> None:
+    mixed = {name for name in names if not all(map(is_field_word, name.split("-")))}
+    pseudonyms = of(*({"ClusterName": name} for name in sorted(mixed)), key=key)
+    becomes = {name: pseudonyms.text(name, Role.NAME) for name in mixed}
+    assert sorted(mixed) == sorted(mixed, key=lambda name: becomes[name])
+    assert len(set(becomes.values())) == len(mixed)
+    assert {pseudonyms.restored(becomes[name]) for name in mixed} == mixed
+
+
 @settings(max_examples=50, deadline=None)
 @given(names=st.sets(NAMES, min_size=2, max_size=12), key=KEYS)
 def test_putting_back_twice_changes_nothing_more(names: set[str], key: bytes) -> None:
@@ -181,3 +202,14 @@ def test_the_map_as_json_puts_everything_back() -> None:
     stored = json.loads(json.dumps(P.pairs()))
     changed = json.dumps(P.value(REPLY))
     assert Pseudonyms.from_pairs(stored).restored(changed) == json.dumps(REPLY)
+
+
+FIELD = sorted((Path(__file__).parents[2] / "cases" / "field").iterdir())
+
+
+@pytest.mark.parametrize("folder", FIELD, ids=lambda path: path.name[:2])
+def test_every_line_of_a_log_comes_back(folder: Path) -> None:
+    files = [path for path in folder.rglob("*.log") if path.is_file()]
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    pseudonyms = of({"ClusterName": "train-a"}, *lines)
+    assert [pseudonyms.restored(pseudonyms.text(line)) for line in lines] == lines
