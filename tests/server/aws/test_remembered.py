@@ -70,3 +70,38 @@ def test_only_the_last_few_questions_are_kept() -> None:
     assert len(account.asked) == MOST_QUESTIONS + 1
     memory.door(0, account).read(*NODES)
     assert len(account.asked) == MOST_QUESTIONS + 2
+
+
+class Stopping:
+    """An account whose queries are stopped once, before they have ended."""
+
+    def __init__(self) -> None:
+        self.started = 0
+
+    def read(
+        self, operation: str, params: Mapping[str, Any], *, region: str | None = None
+    ) -> Envelope[tuple[Page, ...]]:
+        """See `AwsDoor.read`."""
+        del region
+        service, _, name = operation.partition(":")
+        if name == "StartQuery":
+            self.started += 1
+            value: tuple[Page, ...] | None = ({"queryId": f"q{self.started}"},)
+            status, reason = Status.OK, None
+        elif params["queryId"] == "q1":
+            value, status, reason = None, Status.NOT_CHECKED, Reason.BUDGET
+        else:
+            value, status, reason = ({"status": "Complete"},), Status.OK, None
+        return Envelope[tuple[Page, ...]](
+            service=service, operation=name, status=status, reason=reason, value=value
+        )
+
+
+def test_a_query_that_was_stopped_is_started_anew_and_one_that_ended_is_not() -> None:
+    memory, account = Memory(), Stopping()
+    for _ in range(3):
+        door = memory.door("question", account)
+        started = door.read("logs:StartQuery", {"queryString": "q"}).value
+        ended = door.read("logs:GetQueryResults", dict((started or ({},))[0]))
+    assert ended.status is Status.OK
+    assert account.started == 2
