@@ -99,9 +99,11 @@ class Stopping:
 
 def test_a_query_that_was_stopped_is_started_anew_and_one_that_ended_is_not() -> None:
     memory, account = Memory(), Stopping()
+    statuses: list[Status] = []
     for _ in range(3):
         door = memory.door("question", account)
         started = door.read("logs:StartQuery", {"queryString": "q"}).value
         ended = door.read("logs:GetQueryResults", dict((started or ({},))[0]))
-    assert ended.status is Status.OK
+        statuses.append(ended.status)
+    assert statuses == [Status.NOT_CHECKED, Status.OK, Status.OK]
     assert account.started == 2
