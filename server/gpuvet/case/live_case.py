@@ -63,8 +63,13 @@ def live_case(
         cluster=found.name,
         orchestrator=found.orchestrator,
     )
+    return with_cluster_objects(_case(meta, aws, found, ledger))
+
+
+def _case(meta: CaseMeta, aws: AwsDoor, found: Found, ledger: Ledger) -> Case:
     runs = QueryRuns(aws)
-    case = Case(
+    now, account = meta.now, meta.account
+    return Case(
         meta=meta,
         files=(),
         aws=aws,
@@ -74,7 +79,6 @@ def live_case(
         ledger=ledger,
         runs=runs,
     )
-    return with_cluster_objects(case)
 
 
 def _found(lookup: Ledger, ledger: Ledger, target: Target, region: str | None) -> Found:
