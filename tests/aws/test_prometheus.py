@@ -43,7 +43,8 @@ from gpuvet.errors import NotReadOnly
 from gpuvet.model.case import CaseNode
 from gpuvet.model.evidence import Reason, Status, Window
 from gpuvet.model.prometheus import WorkspaceAddress
-from gpuvet.modes.gather_prometheus import read_activity, read_efa, read_faults
+from gpuvet.modes.gather_efa import read_efa
+from gpuvet.modes.gather_prometheus import read_activity, read_faults
 
 UTIL, XID = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_XID_ERRORS"
 START = NOW - timedelta(hours=2)
