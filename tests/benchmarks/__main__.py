@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
 # The path is set only now.
-from benchmarks import audit, cold, http, incident, lines, scan, serve, verdicts  # noqa: E402
+from benchmarks import audit, cold, http, incident, lines, record, scan, serve, verdicts  # noqa: E402
 
-NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "http")
+NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "http", "record")
 
 
 def main() -> int:
@@ -39,6 +39,7 @@ def main() -> int:
         "verdicts": lambda: verdicts.run(runs=options.runs),
         "incident": lambda: incident.run(runs=options.runs),
         "audit": lambda: audit.run(nodes=options.nodes, hours=options.hours, runs=options.runs),
+        "record": lambda: record.run(nodes=options.nodes, hours=24, runs=options.runs),
     }
     for name in NAMES if options.name == "all" else (options.name,):
         actions[name]()
