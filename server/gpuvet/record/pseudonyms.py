@@ -115,7 +115,10 @@ class Pseudonyms:
             key: The same key and sightings give the same stand-ins.
         """
         values = {
-            kind: stand_ins({value: word_of(kind, value) for value in known}, key + kind.encode())
+            kind: stand_ins(
+                {value: word_of(kind, value, seen.blocks.get(value)) for value in known},
+                key + kind.encode(),
+            )
             for kind, known in sorted(seen.values.items())
         }
         names = named(sorted(seen.names), sorted(seen.paths), key + b"names", seen.words)
