@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TOOLS := build/host-tools
 LAMBDA := build/lambda
 
-.PHONY: demo test check bench clean wheel skill mcpb lambda packages host-tools
+.PHONY: demo test check bench clean wheel skill mcpb lambda packages host-tools answer-scores
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -61,6 +61,9 @@ $(TOOLS)/.installed: .ci/host-tools.json
 	cp .ci/host-tools.json $(TOOLS)/package.json
 	$(NPM) install --prefix $(TOOLS) --no-audit --no-fund --no-package-lock --loglevel=error
 	touch $@
+
+answer-scores: $(STAMP)
+	@PYTHONPATH=tests $(BIN)/python -m answer_scores
 
 clean:
 	rm -rf $(VENV) dist build

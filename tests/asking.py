@@ -25,6 +25,7 @@ from gpuvet.errors import UsageError
 from gpuvet.model.access import AccessReport
 from gpuvet.model.progress import Progress, silent
 from gpuvet.model.target import read_target
+from gpuvet.model.untyped import is_array, is_object
 from gpuvet.tools.arguments import Where
 from gpuvet.tools.case_judge import CaseJudge
 from gpuvet.tools.request import AccountDoor, Opened
@@ -150,10 +151,10 @@ def plain(text: str) -> str:
 
 def leaves(value: object) -> Iterator[str]:
     """Yield every text and number of a structured half, as text writes it."""
-    if isinstance(value, Mapping):
+    if is_object(value):
         for inner in value.values():
             yield from leaves(inner)
-    elif isinstance(value, list):
+    elif is_array(value):
         for inner in value:
             yield from leaves(inner)
     elif isinstance(value, bool):

@@ -80,8 +80,8 @@ class World:
         row = read_of(operation)
         self.asked.append((operation, params))
         if operation in self.errors:
-            code, status = self.errors[operation]
-            meaning = meaning_of(code, "", status)
+            code, http = self.errors[operation]
+            meaning = meaning_of(code, "", http)
             return self._answer(operation, params, region, None, meaning.status).model_copy(
                 update={"reason": meaning.reason, "error_code": code}
             )
@@ -136,14 +136,15 @@ class World:
             labels = sorted({"__name__", *(n for s in live for n in s.labels)}) if live else []
             return {"labels": labels, "series": [dict(s.labels) for s in live]}
         assert query_text(name, params)
+        by = params.get("by", ())
         groups: dict[tuple[str, ...], list[Stored]] = {}
         for one in chosen:
-            key = tuple(one.labels.get(label, "") for label in params["by"])
+            key = tuple(one.labels.get(label, "") for label in by)
             groups.setdefault(key, []).append(one)
         rows = [
             row
             for key, own in sorted(groups.items())
-            if (row := _row(dict(zip(params["by"], key, strict=True)), own, params)) is not None
+            if (row := _row(dict(zip(by, key, strict=True)), own, params)) is not None
         ]
         return {"result": rows}
 
@@ -224,12 +225,14 @@ def _slots(own: Sequence[Stored], start: datetime, end: datetime, step: int) -> 
     return float(sum(value is not None for value in _looks(own, start, end, step))) or None
 
 
-_AT_ONCE: Mapping[str, Callable[..., float | None]] = {
+AtOnce = Callable[[Sequence[Stored], datetime, datetime, Mapping[str, Any]], float | None]
+_AT_ONCE: Mapping[str, AtOnce] = {
     "named": lambda own, start, end, _: _folded(own, start, end, lambda _s: 1.0, sum),
     "highest": lambda own, start, end, _: _folded(own, start, end, max, max),
     "lowest": lambda own, start, end, _: _folded(own, start, end, min, min),
     "latest": lambda own, start, end, _: _folded(own, start, end, _last, max),
     "grown": lambda own, start, end, _: _folded(own, start, end, _rise, sum),
+    "grown in all": lambda own, start, end, _: _folded(own, start, end, _rise, sum),
     "changed": lambda own, start, end, params: _changes(own, start, end, params["step"]),
     "slots": lambda own, start, end, params: _slots(own, start, end, params["step"]),
 }
@@ -311,7 +314,7 @@ def gpus_of(
             {
                 "Hostname": host_of(node),
                 "gpu": str(gpu),
-                "UUID": f"GPU-{NODES.index(node)}{gpu}",
+                "UUID": f"GPU-5f1c2a3{NODES.index(node)}-9b8d-4c6e-a1f2-00c0ffee000{gpu}",
                 "pci_bus_id": f"00000000:{gpu + 16:02x}:00.0",
                 "device": f"nvidia{gpu}",
                 **labels,

@@ -1,4 +1,4 @@
-"""evals.json in both forms: the hand-written list and the functional form. Pure.
+"""evals.json in both forms, the hand-written list and the functional form; trigger queries. Pure.
 
 A string assertion is `contains 'X' or contains 'Y'`, `matches regex /P/i`, or text for a judge;
 an object is a pattern, a job spec or the grounding. Unknown evaluators are kept and named.
@@ -22,6 +22,7 @@ _ANY_CONTAINS = re.compile(
 _REGEX = re.compile(r"\s*matches\s+regex\s+/(.*)/([a-zA-Z]*)\s*", re.DOTALL | re.IGNORECASE)
 OFFLINE_EVALUATORS = frozenset({"regex", "contains", "job_spec", "grounded"})
 _FLAGS = "aimsx"  # inline flags of Python's re; others are refused where the pattern is run
+_QUERY_KEYS = frozenset({"id", "query", "should_trigger", "rationale"})
 _EVAL_KEYS = frozenset(
     {
         "id", "task_type", "prompt", "expected_output", "expected_root_cause", "should_trigger",
@@ -70,6 +71,7 @@ class Eval(Value):
     assertions: tuple[Assertion, ...] | None = None
     files: tuple[str, ...] = ()
     unknown_keys: tuple[str, ...] = ()
+    is_query: bool = False  # only whether the skill is loaded is asked
 
 
 class EvalSet(Value):
@@ -90,10 +92,10 @@ class EvalSet(Value):
 
 
 def read_evals(text: str | bytes) -> EvalSet:
-    """Read evals.json.
+    """Read evals.json, or eval_queries.json: `{queries: [{id, query, should_trigger}]}`.
 
     Raises:
-        UnreadableEvals: No JSON, neither form, or an entry without an id.
+        UnreadableEvals: No JSON, none of the forms, or an entry without an id.
     """
     if len(text) > MAX_EVALS_BYTES:
         raise UnreadableEvals(f"evals of {len(text)} bytes; at most {MAX_EVALS_BYTES} are read")
@@ -102,15 +104,20 @@ def read_evals(text: str | bytes) -> EvalSet:
     except (ValueError, RecursionError) as error:
         raise UnreadableEvals(f"evals.json is no JSON: {error}") from error
     skill: object = None
+    read = _eval
     if isinstance(value, dict):
         fields = cast("Mapping[str, object]", value)
-        skill, value = fields.get("skill_name"), fields.get("evals")
+        read = _query if "queries" in fields and "evals" not in fields else _eval
+        skill = fields.get("skill_name")
+        value = fields.get("queries" if read is _query else "evals")
     if not isinstance(value, list):
-        raise UnreadableEvals("evals.json must be a list of evals, or hold one under 'evals'")
+        raise UnreadableEvals(
+            "evals must be a list, or stand in one under 'evals', or queries under 'queries'"
+        )
     entries = cast("list[object]", value)[:MAX_EVALS]
     return EvalSet(
         skill_name=skill if isinstance(skill, str) else None,
-        evals=tuple(_eval(i, entry) for i, entry in enumerate(entries)),
+        evals=tuple(read(i, entry) for i, entry in enumerate(entries)),
     )
 
 
@@ -168,6 +175,24 @@ def _eval(index: int, entry: object) -> Eval:
         ),
         files=tuple(f for f in strings(fields.get("files")) if _is_inside(f)),
         unknown_keys=tuple(sorted(set(fields) - _EVAL_KEYS)),
+    )
+
+
+def _query(index: int, entry: object) -> Eval:
+    if not isinstance(entry, dict):
+        raise UnreadableEvals(f"query {index} is {type(entry).__name__}; it must be an object")
+    fields = cast("Mapping[str, Any]", entry)
+    identity, trigger = fields.get("id"), fields.get("should_trigger")
+    if isinstance(identity, bool) or not isinstance(identity, str | int):
+        raise UnreadableEvals(f"query {index} has id {identity!r}; it needs a string or a number")
+    if not isinstance(trigger, bool):
+        raise UnreadableEvals(f"query {identity!r} must say should_trigger: true or false")
+    return Eval(
+        id=str(identity),
+        prompt=str(fields.get("query") or ""),
+        should_trigger=trigger,
+        is_query=True,
+        unknown_keys=tuple(sorted(set(fields) - _QUERY_KEYS)),
     )
 
 

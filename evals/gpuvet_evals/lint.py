@@ -106,7 +106,7 @@ def _lint_eval(eval_: Eval, matcher: Matcher) -> Iterator[LintFinding]:
     if eval_.unknown_keys:
         keys = ", ".join(eval_.unknown_keys)
         yield _finding("EV012", LintLevel.ADVICE, eval_.id, f"keys nobody reads: {keys}")
-    if eval_.should_trigger and not eval_.assertions:
+    if eval_.should_trigger and not eval_.assertions and not eval_.is_query:
         yield _finding(
             "EV013", LintLevel.WARNING, eval_.id, "no assertion: nothing is scored offline"
         )

@@ -12,7 +12,7 @@ from gpuvet_evals.errors import UnreadableTree
 from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.journal import mapping
 from gpuvet_evals.lint import LintFinding, LintLevel, lint_evals
-from gpuvet_evals.locate import read_evals_file
+from gpuvet_evals.locate import ALLOWED_NAME, read_evals_file
 from gpuvet_evals.publish import check_evals_folder
 from gpuvet_evals.run.worlds import WORLDS_NAME, read_worlds
 from gpuvet_evals.skill_tests import (
@@ -23,8 +23,6 @@ from gpuvet_evals.skill_tests import (
     structure_tests,
 )
 from gpuvet_evals.untrusted import clean
-
-ALLOWED_NAME = "allowed-identifiers.json"
 
 _SCANNED_ENDINGS = frozenset({".json", ".md", ".html", ".txt", ".yaml", ".yml"})
 

@@ -14,6 +14,7 @@ from gpuvet_evals.inspection import ALL_SIDES, WITH_SKILL, RunIdentity
 from gpuvet_evals.journal import Journal, mappings
 
 JOURNAL_NAME = "journal_records.json"
+ALLOWED_NAME = "allowed-identifiers.json"  # identifiers that may stand in an evals folder
 MAX_RUNS = 100_000
 MAX_FILE_BYTES = 8 * 1024 * 1024  # of one file of an eval
 _ITERATION = re.compile(r"iteration-(\d+)")

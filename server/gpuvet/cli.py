@@ -38,6 +38,7 @@ COMMANDS = (
     Command("audit", "gpuvet.commands.audit", "can these logs be trusted, node by hour"),
     Command("spec", "gpuvet.commands.spec", "check a HyperPodPyTorchJob and its log monitors"),
     Command("xid", "gpuvet.commands.xid", "explain an Xid, an SXid or a raw driver line"),
+    Command("answer", "gpuvet.commands.answer", "check a drafted answer against the evidence"),
     Command("doctor", "gpuvet.commands.doctor", "what the credentials and the account let us see"),
     Command("iam-policy", "gpuvet.commands.iam_policy", "print the IAM policy that reading takes"),
     Command("serve", "gpuvet.commands.serve", "run the MCP server"),

@@ -13,10 +13,12 @@ from pydantic.json_schema import models_json_schema
 from gpuvet.aws.iam_policy import policy_text
 from gpuvet.aws.kubernetes_reads import cluster_role_text
 from gpuvet.case.schemas import SCHEMAS, schema_text
+from gpuvet.checks.answer_pages import answer_checks_page
 from gpuvet.checks.preflight_pages import preflight_checks_page
 from gpuvet.checks.spec_pages import spec_checks_page
 from gpuvet.explain.pages import nvlink5_page, sxids_page, xids_page
 from gpuvet.model.access import AccessReport
+from gpuvet.model.answer import AnswerCheck
 from gpuvet.model.audit import AuditReport
 from gpuvet.model.inspection import LOOKS
 from gpuvet.model.preflight import PreflightReport
@@ -61,6 +63,8 @@ PAGE_MAKERS: tuple[PageMaker, ...] = (
     PageMaker("nvlink5.md", nvlink5_page),
     PageMaker("spec-checks.md", spec_checks_page),
     PageMaker("preflight-checks.md", preflight_checks_page),
+    PageMaker("answer-checks.md", answer_checks_page),
+    PageMaker("schemas/answer.json", schema(AnswerCheck)),
     PageMaker("schemas/verdict.json", schema(VerdictReport)),
     PageMaker("schemas/incident.json", schema(IncidentReport)),
     PageMaker("schemas/preflight.json", schema(PreflightReport)),

@@ -26,6 +26,7 @@ LAYERS = (
     {"tools"},
     {"app", "docs"},
     {"web"},
+    {"hosts"},
     {"commands"},
     {"cli", "__main__"},
 )

@@ -11,13 +11,13 @@ from aws.wire import keys, no_machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuvet.aws import live, live_http, live_kubernetes, live_prometheus, live_reader
+from gpuvet.aws import live, live_http, live_kubernetes, live_prometheus
 from gpuvet.aws.door_guard import Outgoing, refuse_unlisted
 from gpuvet.aws.endpoints import cluster_host, dns_suffixes, prometheus_host, workspace_of
 from gpuvet.aws.kubernetes_reads import KUBERNETES_READS, Listing, cluster_role_text
 from gpuvet.aws.live_http import Wire
 from gpuvet.aws.prometheus_reads import PROMETHEUS_READS, QueryPath
-from gpuvet.aws.reads import OTHER_READS, Read
+from gpuvet.aws.reads import KUBERNETES, OTHER_READS, PROMETHEUS, Read
 from gpuvet.errors import NotReadOnly
 from gpuvet.parse.yaml_text import load_documents
 
@@ -308,7 +308,8 @@ def test_a_described_endpoint_that_eks_would_not_give_gets_no_token(endpoint: st
 
 
 def test_the_role_to_ask_for_names_the_listed_kinds_and_two_verbs_only() -> None:
-    role, binding = (dict(one) for one in load_documents(cluster_role_text()))  # type: ignore[call-overload]
+    documents: Any = load_documents(cluster_role_text())
+    role, binding = documents
     rules = role["rules"]
     asked = {(group, kind) for r in rules for group in r["apiGroups"] for kind in r["resources"]}
     assert asked == {(one.group, one.resource) for one in KUBERNETES_READS.values()}
@@ -318,6 +319,5 @@ def test_the_role_to_ask_for_names_the_listed_kinds_and_two_verbs_only() -> None
 
 
 def test_the_reader_asks_no_door_that_is_on_no_list() -> None:
-    services = {row.service for row in OTHER_READS.values()}
-    assert services == {live_reader.PROMETHEUS, live_reader.KUBERNETES}
+    assert {row.service for row in OTHER_READS.values()} == {PROMETHEUS, KUBERNETES}
     assert AUTHORITY.startswith("-----BEGIN CERTIFICATE-----")

@@ -5,12 +5,12 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import pytest
 from aws.other_doors import AUTHORITY, HOST, Sent, as_json, door_through
@@ -42,11 +42,12 @@ def listed(*names: str, following: str = "") -> Incoming:
     return as_json({"kind": "NodeList", "metadata": meta, "items": items})
 
 
-def signed_url(bearer: str) -> Any:  # noqa: ANN401 (a split URL)
+def signed_url(bearer: str) -> SplitResult:
     prefix, _, encoded = bearer.removeprefix("Bearer ").partition(".")
     assert prefix == "k8s-aws-v1"
     assert "=" not in encoded
-    return urlsplit(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode())
+    url: str = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+    return urlsplit(url)
 
 
 def test_a_list_is_asked_of_the_endpoint_eks_describes_with_its_authority() -> None:
@@ -92,7 +93,7 @@ def test_a_kubeconfig_is_never_read(keys: Path, monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.setenv("KUBECONFIG", str(trap))
     opened: list[str] = []
-    real = Path.open
+    real: Callable[..., Any] = Path.open
 
     def watch(path: Path, *args: Any, **rest: Any) -> Any:  # noqa: ANN401 (Path.open's own)
         opened.append(str(path))
@@ -165,7 +166,7 @@ STATES = {
         connection_timed_out(), Status.UNVERIFIED, Reason.TIMED_OUT, 1, "inside its VPC"
     ),
     "another authority": State(
-        SSLError(endpoint_url="https://x", error="self-signed"),
+        SSLError(endpoint_url="https://x", error=OSError("self-signed")),
         *(Status.UNVERIFIED, Reason.UNREACHABLE, 2, "a network path"),
     ),
     "throttled": State(
@@ -281,7 +282,8 @@ def test_no_secret_of_a_pod_gets_further_than_the_door() -> None:
     )
     kept = json.dumps(answer.value)
     assert SECRET not in kept
-    (page,) = answer.value or ()
+    assert answer.value is not None
+    (page,) = answer.value
     (pod,) = page["items"]
     assert pod["spec"]["nodeName"] == "ip-10-0-0-7.us-west-2.compute.internal"
     assert pod["spec"]["containers"][0]["env"] == [
@@ -306,7 +308,8 @@ def test_objects_of_any_form_are_taken_without_an_error(kind: str) -> None:
         f"kubernetes:List{kind}", NODES
     )
     assert answer.status is Status.OK
-    assert len((answer.value or ())[0]["items"]) == 5
+    assert answer.value is not None
+    assert len(answer.value[0]["items"]) == 5
 
 
 class Certified(NamedTuple):
@@ -359,7 +362,7 @@ class Answering(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its parent's)
         """Stay quiet."""
 
 
@@ -375,7 +378,7 @@ class Api(NamedTuple):
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Api]:
     own, other = certify(tmp_path, "own"), certify(tmp_path, "other")
-    handler = type("Handler", (Answering,), {"asked": []})
+    handler: Any = type("Handler", (Answering,), {"asked": []})
     server = HTTPServer(("127.0.0.1", 0), handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(own.file)
@@ -428,4 +431,5 @@ def test_a_port_nobody_listens_on_is_unreachable_and_one_that_is_silent_times_ou
         silent.listen()
         with pytest.raises(ClientError) as error:  # it takes the connection and says nothing
             Https()(request, own)
-    assert error.value.response["Error"].get("Code") == "ConnectTimeout"
+    told: Any = error.value.response
+    assert told["Error"]["Code"] == "ConnectTimeout"

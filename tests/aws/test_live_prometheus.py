@@ -25,6 +25,7 @@ from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, Re
 
 from gpuvet.aws import live_http
 from gpuvet.aws.closing import closes_with, reason_of
+from gpuvet.aws.door_guard import Outgoing
 from gpuvet.aws.live import LiveAws
 from gpuvet.aws.live_clients import Clients
 from gpuvet.aws.live_http import Incoming
@@ -206,7 +207,7 @@ def test_a_body_is_read_to_one_byte_beyond_its_bound_and_no_further(
         read.append(amount)
         return b"x" * min(amount, 300)
 
-    assert len(live_http._bounded(endless)) == 1_001
+    assert len(live_http.bounded(endless)) == 1_001
     assert sum(read) < 5_000
 
 
@@ -251,7 +252,7 @@ def test_requests_go_through_botocores_own_session_without_redirects(
         """A body that streams."""
 
         def __init__(self) -> None:
-            self.rest = usual(seen[-1].url and _outgoing(seen[-1])).body
+            self.rest = usual(Outgoing(str(seen[-1].method), str(seen[-1].url))).body
 
         def read(self, amount: int) -> bytes:
             part, self.rest = self.rest[:amount], self.rest[amount:]
@@ -267,12 +268,6 @@ def test_requests_go_through_botocores_own_session_without_redirects(
     assert answer.status is Status.OK
     assert [request.url for request in seen] == [f"{URL}/query"]
     assert seen[0].stream_output is True
-
-
-def _outgoing(request: AWSPreparedRequest) -> Any:  # noqa: ANN401 (of the door's own kind)
-    from gpuvet.aws.door_guard import Outgoing  # noqa: PLC0415
-
-    return Outgoing(str(request.method), str(request.url))
 
 
 HOSTILE: list[tuple[str, object]] = [
@@ -292,7 +287,8 @@ HOSTILE: list[tuple[str, object]] = [
 def test_what_is_no_finite_number_is_no_sample_and_never_zero(name: str, value: object) -> None:
     del name
     at = END.timestamp()
-    page = {"result": [{"metric": {}, "values": [[at, value], [at + 60, "2"]]}]}
+    pairs: list[object] = [[at, value], [at + 60, "2"]]
+    page: dict[str, Any] = {"result": [{"metric": {}, "values": pairs}]}
     (series,) = answer_of([page]).series
     assert [v for _, v in series.points] == [2.0]
     assert answer_of([{"result": [{"metric": {}, "value": [at, value]}]}]).series == ()

@@ -208,7 +208,8 @@ def test_a_step_without_a_sample_is_a_gap_and_the_grid_is_the_epochs() -> None:
     label = find_nodes(workspace(world, window), UTIL, NAMES).value
     assert label is not None
     answer = read_over_time(workspace(world, window), "highs", label, UTIL, step=300)
-    (one,) = answer.value or ()
+    assert answer.value is not None
+    (one,) = answer.value
     assert one.start.timestamp() % 300 == 0
     assert len(one.values) == 24
     # The period from 10:55 holds the sample at 11:00 no more: it was left out with the gap.
@@ -224,7 +225,8 @@ def test_a_long_window_is_asked_in_parts_that_prometheus_answers() -> None:
     label = find_nodes(workspace(world, window), XID, NAMES).value
     assert label is not None
     answer = read_over_time(workspace(world, window), "lasts", label, XID, step=60)
-    (one,) = answer.value or ()
+    assert answer.value is not None
+    (one,) = answer.value
     assert len(one.values) == 10 * 1440
     assert None not in one.values
     asked = [params for op, params in world.asked if op == "prometheus:QueryRange"]

@@ -101,3 +101,24 @@ def test_files_that_leave_the_folder_are_left_out() -> None:
 def test_what_cannot_be_understood_is_refused(text: str) -> None:
     with pytest.raises(UnreadableEvals):
         read_evals(text)
+
+
+def test_trigger_queries_are_evals_that_only_ask_for_the_load() -> None:
+    entry = {"id": "t1", "query": "Replace it?", "should_trigger": True, "rationale": "a verdict"}
+
+    assert read_evals(json.dumps({"skill_name": "s", "queries": [entry]})) == EvalSet(
+        skill_name="s", evals=(Eval(id="t1", prompt="Replace it?", is_query=True),)
+    )
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param({"id": "t1", "query": "q"}, id="that does not say whether to load"),
+        pytest.param({"query": "q", "should_trigger": True}, id="without an id"),
+        pytest.param("q", id="that is no object"),
+    ],
+)
+def test_a_query_that_says_too_little_is_refused(entry: object) -> None:
+    with pytest.raises(UnreadableEvals, match=r"query (0|'t1')"):
+        read_evals(json.dumps({"queries": [entry]}))

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gpuvet.cli import main as gpuvet
 from gpuvet_evals.asking import Reply, Request
 from gpuvet_evals.cli import main
 from gpuvet_evals.inspection import WITH_SERVER
+from gpuvet_evals.run.agent import Limits
 from gpuvet_evals.run.command import RunOptions, run_suite
+from gpuvet_evals.run.sides import skill_files
 
 ROOT = Path(__file__).parents[2]
 EVALS = ROOT / "evals"
@@ -59,6 +62,25 @@ def test_the_suite_and_the_skill_pass_the_lint(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert code == 0, out
     assert "skill: 13 passed, 16 skipped" in out  # skipped: only a judge can tell
+
+
+def test_a_run_sees_every_page_of_the_exported_skill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gpuvet(["skill", "export", str(tmp_path)]) == 0
+    exported = tmp_path / "gpuvet"
+
+    seen = skill_files(exported)
+
+    assert seen.body == (exported / "SKILL.md").read_text(encoding="utf-8")
+    assert seen.resources == {
+        path.relative_to(exported).as_posix(): path.read_text(encoding="utf-8")
+        for path in (exported / "references").iterdir()
+    }
+    assert set(skill_files(ROOT / "skill").resources) == set(seen.resources)
+    capsys.readouterr()
+    assert main(["lint", str(EVALS / "evals.json"), "--skill", str(exported)]) == 0
+    assert "skill: 13 passed, 16 skipped" in capsys.readouterr().out
 
 
 def test_a_skill_that_breaks_a_rule_fails_the_lint(
@@ -120,10 +142,14 @@ def test_each_form_of_world_is_played_and_graded(
         clock=lambda: datetime(2026, 11, 12, tzinfo=UTC),
     )
     assert main(["grade", str(tmp_path), "--quiet", "--format", "json"]) == 0
+    said = capsys.readouterr().out
+    main(["lint", str(tmp_path)])
+    linted = capsys.readouterr().out
 
+    assert "identifier" not in linted
     assert result.is_whole
     assert len(result.played) == 11  # a negative has one side
-    graded = json.loads(capsys.readouterr().out)
+    graded = json.loads(said)
     assert graded["statuses"] == {"final": 11}
     for name, tool in PLAYED.items():
         assert ("no tool" in model.told[name]) is False, tool
@@ -136,3 +162,42 @@ def test_each_form_of_world_is_played_and_graded(
     assert results["tests"]["trigger"]["result"] == "passed"
     rows = results["tests"]["assertions"]["assertion_results"]
     assert [row["text"] for row in rows if row["passed"] is False] == []
+
+
+class Eager:
+    """A model that loads the skill for everything, and stops there."""
+
+    def ask(self, request: Request) -> Reply:
+        """Load, whatever is asked."""
+        assert "- gpuvet: " in request["system"][0]["text"]
+        return _reply(
+            {"type": "tool_use", "id": "t", "name": "skill_read", "input": {"skill_id": "gpuvet"}}
+        )
+
+
+def test_trigger_queries_are_played_for_the_load_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = RunOptions(
+        evals=EVALS / "eval_queries.json",
+        to=tmp_path,
+        skill=ROOT / "skill",
+        sides=("with_skill",),
+        limits=Limits(turns=1),
+    )
+    run_suite(
+        options,
+        model="m",
+        asks=Eager(),
+        workers=1,
+        clock=lambda: datetime(2026, 11, 12, tzinfo=UTC),
+    )
+    main(["grade", str(tmp_path), "--quiet"])
+    main(["benchmark", str(tmp_path)])
+    capsys.readouterr()
+
+    written = json.loads((tmp_path / "functional/v1/benchmark.json").read_text(encoding="utf-8"))
+    trigger = written["gpuvet"]["trigger"]
+    assert (trigger["true_positives"], trigger["false_positives"]) == (12, 8)
+    assert (trigger["recall_value"], trigger["precision_value"]) == (1.0, 0.6)
+    assert main(["lint", str(EVALS / "eval_queries.json"), "--fail-on", "warning"]) == 0

@@ -556,7 +556,7 @@ def test_a_kill_does_not_turn_the_world_back(suite: Path) -> None:
     """What a recording answers in sequence goes on where it was: Creating, then InService."""
     states = [{"response": {"ClusterStatus": state}} for state in ("Creating", "InService")]
     scenario = json.loads(S06.read_text(encoding="utf-8"))
-    call = {"service": "sagemaker", "operation": "DescribeCluster", "params": {}}
+    call: Body = {"service": "sagemaker", "operation": "DescribeCluster", "params": {}}
     scenario["calls"] = [{**call, "sequence": states}]
     (suite / "world.json").write_text(json.dumps(scenario), encoding="utf-8")
     worlds = {"format": "gpuvet-worlds/1", "worlds": {"pending": {"case": "world.json"}}}
@@ -579,7 +579,7 @@ def test_a_kill_does_not_turn_the_world_back(suite: Path) -> None:
 
 def test_a_large_result_is_cut_and_says_so(suite: Path) -> None:
     scenario = json.loads(S06.read_text(encoding="utf-8"))
-    call = {"service": "sagemaker", "operation": "DescribeCluster", "params": {}}
+    call: Body = {"service": "sagemaker", "operation": "DescribeCluster", "params": {}}
     scenario["calls"] = [{**call, "response": {"ClusterName": "x" * 60_000}}]
     (suite / "world.json").write_text(json.dumps(scenario), encoding="utf-8")
     worlds = {"format": "gpuvet-worlds/1", "worlds": {"pending": {"case": "world.json"}}}

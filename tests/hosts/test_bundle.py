@@ -97,7 +97,7 @@ async def test_the_unpacked_bundle_starts_as_the_manifest_says(unpacked: Path) -
     values = {
         "${__dirname}": str(unpacked),
         "${user_config.profile}": "",
-        "${user_config.region}": "",
+        "${user_config.region}": "us-west-2",
     }
     environment = dict(config["env"])
     for key, value in values.items():
@@ -105,7 +105,13 @@ async def test_the_unpacked_bundle_starts_as_the_manifest_says(unpacked: Path) -
     started = StdioServerParameters(
         command=sys.executable,
         args=after,
-        env={"PATH": os.environ["PATH"], **environment},
+        env={
+            "PATH": os.environ["PATH"],
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": str(unpacked / "none"),
+            "AWS_SHARED_CREDENTIALS_FILE": str(unpacked / "none"),
+            **environment,
+        },
         cwd=unpacked,
     )
     async with Client(started) as client:
@@ -114,7 +120,7 @@ async def test_the_unpacked_bundle_starts_as_the_manifest_says(unpacked: Path) -
         assert skill.uri == "gpuvet://skill/SKILL.md"
         refused = await client.call_tool("check_access", {})
     # A field left empty is no profile of that name.
-    assert "config profile () could not be found" not in str(refused)
+    assert "no AWS credentials were found" in str(refused)
 
 
 def test_anthropics_own_tool_finds_it_valid_and_packs_it(unpacked: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ SERIES = list(_series())
 
 def objects() -> dict[str, list[Mapping[str, Any]]]:
     """Return what the cluster's API lists."""
-    nodes = [
+    nodes: list[Mapping[str, Any]] = [
         {
             "metadata": {
                 "name": host_of(node),
@@ -310,6 +310,14 @@ def test_temperatures_and_nodes_that_were_not_ready_are_told() -> None:
     assert [(one.node, one.at, one.until) for one in down] == [
         (FAULTY, NOW - timedelta(minutes=50), NOW - timedelta(minutes=20))
     ]
+
+
+def test_what_the_training_operator_counted_is_told() -> None:
+    counted = every_minute(START, NOW, lambda at: 3.0 if at >= FELL_OFF else 1.0)
+    world = with_series(lambda _: True)
+    world.series.append(Stored("training_fault_count", {"job_name": "llm"}, counted))
+    (told,) = [s for s in incident(world).cluster_state if "training operator" in s]
+    assert told == "training operator, all jobs of the workspace: about 2 faults"
 
 
 def test_a_run_is_told_of_how_many_nodes_gpu_series_arrive() -> None:

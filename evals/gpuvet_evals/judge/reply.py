@@ -16,34 +16,56 @@ from gpuvet_evals.untrusted import clean
 
 CONFIDENCES = ("high", "medium", "low")
 MAX_REPLY = 100_000  # characters
+MAX_REASONING = 2_000  # characters; two sentences are asked for
 _SHOWN = 600
 # A closing tag and the next parameter, as a tool call would have had them.
-_LEAK = re.compile(r"</\w+>\s*<parameter name=\"(\w+)\">\s*", re.DOTALL)
+_LEAK = re.compile(r"</\w+>\s*<parameter name=[\"'](\w+)[\"']>\s*", re.DOTALL)
 _TAG = re.compile(r"</?(?:parameter|invoke|function_calls|reasoning|evidence|confidence)\b[^>]*>")
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
-# A conclusion is about the assertion itself; "every attempt failed" is about the answer.
-_SUBJECT = r"(?:\b(?:assertion|criterion|requirement)\b(?:\s+(?:clearly|thus|therefore|also))?\s+)"
-_MET = r"(?:met|satisfied|true|fulfilled|supported)"
+# A conclusion is about the assertion itself, or drawn with "so" and "therefore" about the answer;
+# "every attempt failed" is what the answer reports. A sentence with "would" concludes nothing.
+_ASKED = r"(?:assertion|criterion|requirement)"
+_SUBJECT = rf"\b{_ASKED}\s+(?:(?:clearly|thus|therefore|hence|also|then)\s+)?"
+_HENCE = r"\b(?:so|therefore|thus|hence|consequently),?\s+(?:it|this|that|the answer)\s+"
+_MET = r"(?:\w+\s+)?(?:met|satisfied|true|fulfilled|supported)"
+_MARKED = r"\bbe\s+(?:marked|judged|graded|scored|rated|considered)\s+(?:as\s+)?(?:a\s+)?"
 _FAILS = re.compile(
-    rf"{_SUBJECT}(?:(?:should\s+)?fails?\b|(?:does|do)(?:\s+not|n't)\s+hold|"
-    rf"is(?:\s+not|n't)\s+{_MET}|is\s+(?:false|violated|unmet|unsupported)|cannot\s+be\s+{_MET}|"
-    r"should\s+(?:be\s+)?fail(?:ed)?|should\s+not\s+pass)"
+    rf"{_SUBJECT}(?:(?:should\s+)?fail(?:s|ed)?\b|(?:does|do)(?:\s+not|n't)\s+(?:hold|pass)|"
+    rf"is(?:\s+not|n't)\s+{_MET}|is\s+(?:false|violated|unmet|unsupported|unsatisfied)|"
+    rf"can(?:not|'t)\s+be\s+{_MET}|should\s+be\s+failed|should\s+not\s+pass)"
+    rf"|\b(?:does\s+not|doesn't|fails\s+to|cannot)\s+(?:satisfy|meet|fulfil+|support)\s+\w+\s+{_ASKED}"
+    rf"|\bfails\s+(?:the|this|that)\s+{_ASKED}"
+    rf"|{_HENCE}(?:fails|should\s+fail|(?:does\s+not|doesn't)\s+(?:hold|pass))\b"
+    rf"|{_MARKED}(?:fail(?:ed|ing)?|false|not\s+(?:met|passed))\b"
     r"|^\s*(?:it\s+)?(?:does(?:\s+not|n't)\s+hold|fails)\b[.!]?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _HOLDS = re.compile(
-    rf"{_SUBJECT}(?:(?:should\s+)?(?:holds?|pass(?:es)?)\b|is\s+{_MET}|should\s+be\s+passed)"
+    rf"{_SUBJECT}(?:(?:should\s+)?(?:holds?|held|pass(?:es|ed)?)\b|is\s+(?!not\b){_MET}|"
+    r"should\s+be\s+passed)"
+    rf"|(?<!not\s)\b(?:satisfies|meets|fulfil+s)\s+(?:the|this|that)\s+{_ASKED}"
+    rf"|\bpasses\s+(?:the|this|that)\s+{_ASKED}"
+    rf"|{_HENCE}(?:holds|passes|should\s+pass)\b"
+    rf"|{_MARKED}(?:pass(?:ed|ing)?|true|met)\b"
     r"|^\s*(?:it\s+)?(?:holds|passes)\b[.!]?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 # There was nothing to check, and so it was called true.
+_HAS_NO = (
+    r"(?:\b(?:contains?|has|have|gives?|states?|mentions?|shows?|includes?|uses?|names?|"
+    r"there\s+(?:is|are|was|were))\s+no\b"
+    r"|\bno\s+\w+(?:\s+\w+){0,3}\s+(?:is|are|was|were|appears?|occurs?|exists?)\b)"
+)
 _VACUOUS = re.compile(
-    r"\b(?:contains?|has|have|gives?|states?|mentions?|shows?|includes?|(?:there\s+(?:is|are)))\s+"
-    r"no\b[^.]*\b(?:so|hence|therefore|thus|and\s+so)\b[^.]*\b(?:none|no|nothing|trivially)\b"
-    r"|\bvacuous(?:ly)?\b|\bnot\s+applicable\b|\bdoes(?:\s+not|n't)\s+apply\b"
+    rf"{_HAS_NO}[^.]*(?:\b(?:so|hence|therefore|thus|and)\b|[,;])[^.]*"
+    r"\b(?:none|no|nothing|trivial(?:ly)?)\b"
+    r"|\bvacuous(?:ly)?\b|\btrivially\b|\bnot\s+applicable\b|\bdoes(?:\s+not|n't)\s+apply\b"
     r"|\bnothing\s+(?:to\s+(?:check|apply|judge)|it\s+(?:could|can)\s+apply)\b",
     re.IGNORECASE,
 )
+_NO_QUOTE = frozenset({"", "-", "none", "n/a", "null", "(none)", "not applicable"})
+_WORDS = {"true": True, "yes": True, "pass": True, "passed": True,
+          "false": False, "no": False, "fail": False, "failed": False}  # fmt: skip
 _ELLIPSIS = re.compile(r"\s*(?:\[?…\]?|\[?\.\.\.\]?)\s*")
 
 
@@ -87,7 +109,10 @@ def read_judgement(raw: str, answer: str | None = None) -> Judgement:
     passed = _passed(fields.get("passed"), flags)
     if passed is None and fields.get("applicable") is not False:
         return Judgement(verdict=Outcome.JUDGE_ERROR, flags=("unparseable",))
-    reasoning, evidence = _text(fields.get("reasoning")), _text(fields.get("evidence"))
+    reasoning = _text(fields.get("reasoning"))[:MAX_REASONING]
+    evidence = _text(fields.get("evidence"))
+    if evidence.strip().lower() in _NO_QUOTE:
+        evidence = ""
     verdict = _verdict(fields, passed, reasoning, evidence, answer, flags)
     return Judgement(
         verdict=verdict,
@@ -126,14 +151,14 @@ def _verdict(
     if _contradicts(passed=passed is True, reasoning=reasoning):
         flags.append("contradiction")
         return Outcome.NEEDS_REJUDGE
-    if passed and not evidence.strip() and _VACUOUS.search(reasoning):
+    if passed and not evidence and _VACUOUS.search(reasoning):
         flags.append("vacuous")
         return Outcome.NOT_APPLICABLE
     if answer is not None:
-        if evidence.strip() and not holds_quote(answer, evidence):
+        if evidence and not holds_quote(answer, evidence):
             flags.append("evidence_not_found")
             return Outcome.NEEDS_REJUDGE
-        if passed and not evidence.strip():
+        if passed and not evidence:
             flags.append("no_evidence")
             return Outcome.NEEDS_REJUDGE
     return Outcome.PASS if passed else Outcome.FAIL
@@ -156,6 +181,8 @@ def _fields(raw: str) -> dict[str, Any] | None:
             value: object = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
+        if isinstance(value, str) and value != raw:
+            return _fields(value)  # JSON written into JSON
         if isinstance(value, dict):
             return dict(cast("Mapping[str, Any]", value))
     return None
@@ -182,11 +209,12 @@ def _without_leaks(fields: Mapping[str, Any], flags: list[str]) -> dict[str, Any
 def _passed(value: object, flags: list[str]) -> bool | None:
     if isinstance(value, bool):
         return value
-    word = value.strip().lower() if isinstance(value, str) else ""
-    if word in {"true", "false"}:
+    known = _WORDS.get(value.strip().lower().rstrip(".")) if isinstance(value, str) else None
+    if value in (0, 1):
+        known = value == 1
+    if known is not None:
         flags.append("coerced")
-        return word == "true"
-    return None
+    return known
 
 
 def _confidence(value: object, flags: list[str]) -> str | None:

@@ -10,6 +10,8 @@ from gpuvet_evals.asking import Asks
 from gpuvet_evals.errors import UnreadableEvals
 from gpuvet_evals.evals_json import read_evals
 from gpuvet_evals.inspection import WITH_SKILL, WITHOUT_SKILL
+from gpuvet_evals.json_text import write_whole
+from gpuvet_evals.locate import ALLOWED_NAME
 from gpuvet_evals.run.agent import Clock, Limits
 from gpuvet_evals.run.sides import skill_files
 from gpuvet_evals.run.suite import Played, Progress, SuitePlan, play_suite
@@ -74,6 +76,9 @@ def run_suite(
     clock: Clock = present,
 ) -> Played:
     """Play what the options ask for; see `play_suite`."""
+    allowed = options.evals.parent / ALLOWED_NAME
+    if allowed.is_file() and not (options.to / ALLOWED_NAME).is_file():
+        write_whole(options.to / ALLOWED_NAME, allowed.read_text(encoding="utf-8"))
     return play_suite(
         suite_plan(options),
         model=model,

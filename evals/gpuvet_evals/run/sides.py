@@ -33,7 +33,7 @@ _NO_SKILLS = "(none)"
 
 
 def skill_files(folder: Path) -> SkillFiles:
-    """Read a skill: SKILL.md, and its Markdown references inside the folder or beside it.
+    """Read a skill: SKILL.md, and the references it links, inside the folder or beside it.
 
     Raises:
         UnreadableTree: There is no SKILL.md with a name and a description.
@@ -45,7 +45,7 @@ def skill_files(folder: Path) -> SkillFiles:
     root = next(
         (r for r in (folder / "references", folder.parent / "references") if r.is_dir()), None
     )
-    pages = sorted(root.glob("*.md")) if root else []
+    pages = sorted(path for path in root.iterdir() if path.is_file()) if root else []
     linked = {f"references/{p.name}": p for p in pages if f"references/{p.name}" in skill.body}
     return SkillFiles(
         name=name,

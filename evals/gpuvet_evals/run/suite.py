@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from gpuvet import __version__
 from gpuvet.case import Case, load_case
 from gpuvet.model.base import Value
 from gpuvet_evals.asking import Asks, Usage, read_usage, usage_json
@@ -48,8 +49,10 @@ class Settings(Value):
     """Everything beside world and eval that a journal depends on."""
 
     model: str
+    gpuvet_version: str
     system_version: str
     tools_sha256: str
+    worlds_sha256: str
     skill_sha256: str | None
     max_turns: int
     max_run_tokens: int
@@ -134,7 +137,7 @@ def play_suite(
     return Played(
         played=tuple((run, end) for run, end in ended if isinstance(end, Stop)),
         kept=tuple(run.identity.case for run in runs if run not in waiting),
-        failed=tuple(session.failed),
+        failed=tuple(sorted(session.failed)),
         left=tuple(run for run, end in ended if end == _Session.LEFT),
         stopped=session.stopped,
     )
@@ -269,8 +272,10 @@ def _keep_settings(plan: SuitePlan, model: str) -> None:
     """Keep settings and definitions with the version, or refuse to mix others in."""
     settings = Settings(
         model=model,
+        gpuvet_version=__version__,
         system_version=SYSTEM_VERSION,
         tools_sha256=_sha256(json.dumps(plain_definitions())),
+        worlds_sha256=_sha256(json.dumps([_named(*row) for row in sorted(plan.worlds.items())])),
         skill_sha256=_skill_sha256(plan.skill) if plan.skill else None,
         max_turns=plan.limits.turns,
         max_run_tokens=plan.limits.tokens,
@@ -291,6 +296,11 @@ def _keep_settings(plan: SuitePlan, model: str) -> None:
     for path, text in wanted.items():
         if not path.is_file():
             write_whole(path, text)
+
+
+def _named(eval_id: str, world: WorldPlan) -> list[str]:
+    """Return what tells a world from others, wherever the checkout lies."""
+    return [eval_id, world.case.name if world.case else "", world.without.model_dump_json()]
 
 
 def _files(eval_: Eval, evals_folder: Path, world: Path) -> dict[str, str]:

@@ -186,8 +186,7 @@ def read_subnets(door: AwsDoor, ids: Sequence[str]) -> Envelope[tuple[Subnet, ..
         door: The AWS door.
         ids: Subnets of the cluster; none asks for all.
     """
-    params = {"Filters": [{"Name": "subnet-id", "Values": sorted(ids)}]} if ids else {}
-    found = read_rows(door, "ec2:DescribeSubnets", params, "Subnets", _subnet)
+    found = list_subnets(door, ids)
     if not found.value:
         return found
     kept = [one for one in found.value if not ids or one.id in ids] or list(found.value)
@@ -196,6 +195,12 @@ def read_subnets(door: AwsDoor, ids: Sequence[str]) -> Envelope[tuple[Subnet, ..
         return with_value(found, tuple(kept))
     rows = list(rows_of(tables, "RouteTables"))
     return with_value(found, tuple(_routed(one, rows) for one in kept))
+
+
+def list_subnets(door: AwsDoor, ids: Sequence[str]) -> Envelope[tuple[Subnet, ...]]:
+    """Return subnets without their routes; no ids ask for all."""
+    params = {"Filters": [{"Name": "subnet-id", "Values": sorted(ids)}]} if ids else {}
+    return read_rows(door, "ec2:DescribeSubnets", params, "Subnets", _subnet)
 
 
 def _subnet(row: Row, evidence: str) -> Subnet | None:

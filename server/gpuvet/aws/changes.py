@@ -55,8 +55,10 @@ EVENT_NAMES = MappingProxyType(
         "DeleteLogStream": ChangeKind.LOGS,
     }
 )
-# Understood, and looked up only where the lives of instances are asked about: it is called often.
-LAUNCH_NAMES = MappingProxyType({"RunInstances": ChangeKind.LAUNCH})
+# Understood, and looked up only by who asks about lives of instances or rules of groups.
+FURTHER_NAMES = MappingProxyType(
+    {"RunInstances": ChangeKind.LAUNCH, "ModifySecurityGroupRules": ChangeKind.NETWORK}
+)
 _CLUSTER_TAGS = frozenset({"parallelcluster:cluster-name", "eks:cluster-name"})
 _KUBERNETES_TAG = "kubernetes.io/cluster/"
 # EKS records its calls under names of its own, with the operation inside.
@@ -105,7 +107,7 @@ def read_change(row: Row, evidence: str | None = None) -> Change | None:
     record = _record(row)
     name = text_at(row, "EventName") or text_at(record, "eventName") or ""
     at = as_datetime(row.get("EventTime")) or as_datetime(record.get("eventTime"))
-    kind = EVENT_NAMES.get(name) or LAUNCH_NAMES.get(name)
+    kind = EVENT_NAMES.get(name) or FURTHER_NAMES.get(name)
     if kind is None or at is None:
         return None
     asked = object_at(record, "requestParameters")
@@ -124,7 +126,7 @@ def read_change(row: Row, evidence: str | None = None) -> Change | None:
         nodes=tuple(dict.fromkeys(_nodes(answered if kind is ChangeKind.LAUNCH else asked))),
         logical=_words(asked.get("nodeLogicalIds")),
         groups=tuple(dict.fromkeys(_groups(asked))),
-        resource=next((_word(r) for key in _RESOURCE_MEMBERS if (r := text_at(asked, key))), None),
+        resource=_resource(row, asked),
         accepted=_accepted(answered),
         refused=tuple(dict.fromkeys(_ids(answered.get("failed") or answered.get("Failed")))),
         event_id=_word(event_id),
@@ -161,6 +163,15 @@ def _words(value: object) -> tuple[str, ...]:
 
 def _cluster_of(asked: Mapping[str, Any]) -> str | None:
     return next((_word(c) for key in _CLUSTER_MEMBERS if (c := text_at(asked, key))), None)
+
+
+def _resource(row: Row, asked: Mapping[str, Any]) -> str | None:
+    """Return what a call is about: named in its request, else a group among its resources."""
+    own = next((r for key in _RESOURCE_MEMBERS if (r := text_at(asked, key))), None)
+    inner = text_at(object_at(asked, "ModifySecurityGroupRulesRequest"), "GroupId")
+    named = (text_at(one, "ResourceName") for one in objects_at(row, "Resources"))
+    group = next((one for one in named if one and one.startswith("sg-")), None)
+    return _word(own or inner or group)
 
 
 def _cluster_tag(answered: Mapping[str, Any]) -> str | None:

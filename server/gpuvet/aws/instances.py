@@ -1,10 +1,11 @@
 """Instances as EC2 describes them, their status checks, and what AWS Health says of them."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from gpuvet.aws.answers import Row, read_rows, rows_of, with_value
-from gpuvet.aws.door import AwsDoor
+from gpuvet.aws.door import AwsDoor, Page
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.capacity import HealthEvent, Instance, InstanceHealth
 from gpuvet.model.evidence import Envelope, Window
@@ -25,9 +26,14 @@ def read_instances(door: AwsDoor, cluster: str | None) -> Envelope[tuple[Instanc
     answer = door.read("ec2:DescribeInstances", {"Filters": filters} if filters else {})
     if answer.value is None and not answer.status.is_complete:
         return with_value(answer, None)
-    rows = (row for one in rows_of(answer, "Reservations") for row in objects_at(one, "Instances"))
-    found = (_instance(row, answer.evidence) for row in rows)
+    found = (_instance(row, answer.evidence) for row in instance_rows(answer))
     return with_value(answer, tuple(one for one in found if one is not None))
+
+
+def instance_rows(answer: Envelope[tuple[Page, ...]]) -> Iterator[Row]:
+    """Yield the instances of a reply of DescribeInstances, whichever reservation holds them."""
+    for reservation in rows_of(answer, "Reservations"):
+        yield from objects_at(reservation, "Instances")
 
 
 def _instance(row: Row, evidence: str) -> Instance | None:

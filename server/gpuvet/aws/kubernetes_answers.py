@@ -5,6 +5,7 @@ volumes, commands. Secrets stand in these, and nothing that we conclude does.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -160,5 +161,7 @@ def _plain(pairs: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for name, value in pairs:
         if isinstance(value, str):
             yield name, clean(value, limit=_LENGTH)
+        elif isinstance(value, datetime):  # a recorded time, read as one already
+            yield name, value.isoformat()
         elif isinstance(value, bool | int | float):
             yield name, value

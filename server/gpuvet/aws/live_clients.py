@@ -77,8 +77,9 @@ class Clients:
             return boto3.Session(botocore_session=core, profile_name=login.profile)
         except ProfileNotFound as error:
             names = ", ".join(repr(name) for name in core.available_profiles[:20]) or "none"
+            wanted = login.profile or core.get_config_variable("profile")  # AWS_PROFILE
             raise UsageError(
-                f"profile {login.profile!r} does not exist; the configuration has {names}"
+                f"profile {wanted!r} does not exist; the configuration has {names}"
             ) from error
 
     def _assumed(self, login: Login, region: str | None) -> botocore.session.Session:

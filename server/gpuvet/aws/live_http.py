@@ -85,7 +85,7 @@ class Wire:
 def _told(answer: Incoming) -> tuple[str, str]:
     """Return code and message of an error: AWS's header, Prometheus' type, Kubernetes' reason."""
     said = _json(answer.body)
-    body = said if is_object(said) else {}
+    body: Mapping[str, Any] = said if is_object(said) else {}
     kind = answer.headers.get("x-amzn-errortype", "").partition(":")[0]
     code = kind or next(
         (str(body[name]) for name in ("__type", "errorType", "reason", "code") if body.get(name)),
@@ -149,7 +149,7 @@ def _through_botocore(request: Outgoing, bundle: str | bool) -> Incoming:
         headers = {str(name).lower(): str(value) for name, value in answer.headers.items()}
         stream: Any = StreamingBody
         body = stream(answer.raw, None)
-        return Incoming(answer.status_code, _bounded(body.read), headers)
+        return Incoming(answer.status_code, bounded(body.read), headers)
     finally:
         session.close()
 
@@ -170,7 +170,7 @@ def _to_cluster(request: Outgoing, authority: str) -> Incoming:
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         connection.request(request.method, target, headers=dict(request.headers))
         answer = connection.getresponse()
-        return Incoming(answer.status, _bounded(answer.read))
+        return Incoming(answer.status, bounded(answer.read))
     except TimeoutError as error:
         raise ReadTimeoutError(endpoint_url=where, error=error) from error
     except (http.client.HTTPException, OSError) as error:
@@ -193,7 +193,7 @@ def _connect(connection: http.client.HTTPSConnection, where: str) -> None:
     connection.sock.settimeout(READ_SECONDS)
 
 
-def _bounded(read: Callable[[int], bytes]) -> bytes:
+def bounded(read: Callable[[int], bytes]) -> bytes:
     """Return a body up to one byte beyond the bound."""
     parts: list[bytes] = []
     size = 0

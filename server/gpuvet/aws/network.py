@@ -4,13 +4,12 @@ Replies of the door become values; a reading that failed keeps its status and ne
 empty list. Ids go into filters, not into id parameters: a purged id is then just absent.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, TypeVar
 
+from gpuvet.aws.changes import read_trail
 from gpuvet.aws.door import AwsDoor, Page
-from gpuvet.aws.timestamps import as_datetime
+from gpuvet.aws.instances import instance_rows
 from gpuvet.model.evidence import Envelope, Status, Window
 from gpuvet.model.network import (
     EfaLimit,
@@ -23,11 +22,8 @@ from gpuvet.model.network import (
     RouteTable,
     RuleChange,
     SecurityGroup,
-    Subnet,
 )
 from gpuvet.model.untyped import is_array, object_at, objects_at, text_at, whole_at
-from gpuvet.parse.json_layer import is_fields
-from gpuvet.parse.untrusted import clean
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
@@ -48,12 +44,7 @@ def read_instances(door: AwsDoor, nodes: Sequence[str]) -> Envelope[tuple[Instan
     """Return how these EC2 instances are attached; HyperPod nodes are not visible here."""
     answer = _filtered(door, "ec2:DescribeInstances", "instance-id", nodes)
     wanted = set(nodes)
-    rows = (
-        row
-        for page in answer.value or ()
-        for reservation in objects_at(page, "Reservations")
-        for row in objects_at(reservation, "Instances")
-    )
+    rows = instance_rows(answer)
     found = (_instance(row) for row in rows if text_at(row, "InstanceId") in wanted)
     return _as(answer, tuple(found))
 
@@ -111,23 +102,6 @@ def read_region_interfaces(door: AwsDoor) -> Envelope[tuple[Interface, ...]]:
     return _as(answer, tuple(_interface(row) for row in rows))
 
 
-def read_subnets(door: AwsDoor, subnets: Sequence[str]) -> Envelope[tuple[Subnet, ...]]:
-    """Return zone and free addresses of these subnets."""
-    answer = _filtered(door, "ec2:DescribeSubnets", "subnet-id", subnets)
-    rows = [row for page in answer.value or () for row in objects_at(page, "Subnets")]
-    found = (
-        Subnet(
-            subnet=name,
-            vpc=text_at(row, "VpcId"),
-            zone=text_at(row, "AvailabilityZone"),
-            free_addresses=whole_at(row, "AvailableIpAddressCount"),
-        )
-        for row in rows
-        if (name := text_at(row, "SubnetId"))
-    )
-    return _as(answer, tuple(found))
-
-
 def read_route_tables(door: AwsDoor, subnets: Sequence[str]) -> Envelope[tuple[RouteTable, ...]]:
     """Return the route tables these subnets are explicitly associated with."""
     answer = _filtered(door, "ec2:DescribeRouteTables", "association.subnet-id", subnets)
@@ -171,29 +145,29 @@ def read_rule_changes(
 
     CloudTrail is asked by event name: an incomplete look-up of one name makes the whole one.
     """
-    answers = [_looked_up(door, name, window) for name in RULE_CALLS]
-    found = [
-        change
-        for answer in answers
-        for page in answer.value or ()
-        for row in objects_at(page, "Events")
-        if (change := _change(row, groups, answer.evidence)) is not None
-    ]
-    whole = next((one for one in answers if not one.status.is_complete), answers[0])
-    return _as(whole, tuple(sorted(dict.fromkeys(found), key=_order)))
-
-
-def _order(one: RuleChange) -> tuple[datetime, str, str]:
-    return (one.at, one.name, one.group_id)
-
-
-def _looked_up(door: AwsDoor, name: str, window: Window) -> Envelope[tuple[Page, ...]]:
-    params = {
-        "LookupAttributes": [{"AttributeKey": "EventName", "AttributeValue": name}],
-        "StartTime": window.start,
-        "EndTime": window.end,
-    }
-    return door.read("cloudtrail:LookupEvents", params)
+    trail = read_trail(door, window, RULE_CALLS)
+    found = tuple(
+        RuleChange(
+            name=one.name,
+            at=one.at,
+            group_id=one.resource,
+            by=one.by_arn or one.by,
+            failed=one.is_attempt,
+            evidence=one.evidence,
+        )
+        for one in trail.changes
+        if one.resource is not None and one.resource in groups
+    )
+    missed = next(iter(trail.missed), None)
+    is_read = missed is None or bool(found)
+    return Envelope[tuple[RuleChange, ...]](
+        service="cloudtrail",
+        operation="LookupEvents",
+        window=window,
+        status=missed.status if missed else Status.OK if found else Status.OK_EMPTY,
+        reason=missed.reason if missed else None,
+        value=found if is_read else None,
+    )
 
 
 def _filtered(
@@ -342,42 +316,6 @@ def _limit(row: Json) -> EfaLimit:
         most=whole_at(object_at(network, "EfaInfo"), "MaximumEfaInterfaces"),
         gpus=sum(gpus) if gpus else None,
     )
-
-
-def _change(row: Json, groups: Sequence[str], evidence: str) -> RuleChange | None:
-    from_record = _record(row)
-    request = object_at(from_record, "requestParameters")
-    group = _named_group(row, request)
-    at: datetime | None = as_datetime(row.get("EventTime"))
-    name = text_at(row, "EventName")
-    if group not in groups or group is None or at is None or name not in RULE_CALLS:
-        return None
-    identity = text_at(object_at(from_record, "userIdentity"), "arn")
-    who = identity or text_at(row, "Username")
-    return RuleChange(
-        name=name,
-        at=at,
-        group_id=group,
-        by=clean(who) if who else None,
-        failed=bool(text_at(from_record, "errorCode")),
-        evidence=evidence,
-    )
-
-
-def _record(row: Json) -> Json:
-    try:
-        found: object = json.loads(text_at(row, "CloudTrailEvent") or "{}")
-    except ValueError:
-        return {}
-    return found if is_fields(found) else {}
-
-
-def _named_group(row: Json, request: Json) -> str | None:
-    """Return the group a call is about: of its request, else of the resources it names."""
-    own = text_at(request, "groupId")
-    inner = text_at(object_at(request, "ModifySecurityGroupRulesRequest"), "GroupId")
-    named = (text_at(one, "ResourceName") for one in objects_at(row, "Resources"))
-    return own or inner or next((one for one in named if one and one.startswith("sg-")), None)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -137,9 +137,9 @@ def find_nodes(workspace: Workspace, metric: str, nodes: Sequence[NodeName]) -> 
 
 
 def _none(answer: Envelope[Any]) -> Envelope[NodeLabel]:
-    empty = answer.status is Status.OK
-    update = {"status": Status.OK_EMPTY} if empty else {}
-    return with_value(answer, None).model_copy(update=update)
+    nothing: Envelope[NodeLabel] = with_value(answer, None)
+    is_empty = answer.status is Status.OK
+    return nothing.model_copy(update={"status": Status.OK_EMPTY}) if is_empty else nothing
 
 
 def _devices(workspace: Workspace, metric: str, label: str, value: str) -> tuple[str, ...]:
@@ -199,6 +199,14 @@ def _numbers(
                 device=one.labels.get("device"),
                 evidence=evidence,
             )
+
+
+def read_total(workspace: Workspace, metric: str) -> Envelope[float]:
+    """Return how much a counter rose over the window, all series taken together; or None."""
+    params = {"template": "grown in all", "metric": metric, **_at_end(workspace)}
+    answer = workspace.read("Query", params)
+    found = answer_of(_pages(answer)).series
+    return with_value(answer, found[0].value if found else None)
 
 
 def read_over_time(

@@ -15,6 +15,7 @@ from gpuvet.calculators.hours import (
     Life,
     exposure,
     hours_of,
+    life_of,
 )
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence
 from gpuvet.model.coverage import (
@@ -64,7 +65,7 @@ class Frame:
     """
 
     def __init__(self, window: Window, now: datetime, rules: CoverageRules) -> None:
-        self._window, self._now, self._rules = window, now, rules
+        self._window, self.now, self._rules = window, now, rules
         self.hours = hours_of(window.padded(rules.pad, rules.pad))
 
     def excuse(self, hour: datetime, life: Life) -> HourCode:
@@ -76,20 +77,20 @@ class Frame:
             return HourCode.AFTER_END
         if any(span.start <= hour and hour + HOUR <= span.end for span in life.stopped):
             return HourCode.STOPPED
-        if hour + HOUR > self._now - self._rules.lag:
+        if hour + HOUR > self.now - self._rules.lag:
             return HourCode.INSIDE_LAG
         return HourCode.TOO_SHORT
 
     def asked(self, life: Life) -> frozenset[datetime]:
         """Return the hours of which enough was asked for to count, whatever the streams say."""
-        span = exposure(self._window, self._now, life, self._rules)
+        span = exposure(self._window, self.now, life, self._rules)
         if span is None:
             return frozenset()
         return frozenset(
             hour
             for hour in self.hours
             if min(hour + HOUR, span.end) - max(hour, span.start) >= self._rules.gap_exposure
-            and hour + HOUR <= self._now - self._rules.lag
+            and hour + HOUR <= self.now - self._rules.lag
         )
 
 
@@ -208,7 +209,7 @@ def hour_grid(evidence: ClusterEvidence, rules: CoverageRules) -> HourGrid:
 
 
 def _rows(node: NodeEvidence, frame: Frame) -> Iterable[HourRow]:
-    life = Life(launched_at=node.launched_at, left_at=node.left_at)
+    life = life_of(node, frame.now)
     codes = [source_codes(source, frame, life) for source in node.coverage.sources]
     yield HourRow(node=node.node, runs=packed(node_codes(node.coverage, codes, frame, life)))
     for source, own in zip(node.coverage.sources, codes, strict=True):

@@ -149,8 +149,6 @@ def _unusable(counts: StreamCounts) -> tuple[CoverageStatus, str] | None:
         why = counts.kernel_reason.value if counts.kernel_reason else "not read"
         return CoverageStatus.UNVERIFIED, f"search for kernel lines: {why}"
     if counts.kernel_lines_ever == 0:
-        if not counts.listed and not lines_by_hour(counts):
-            return CoverageStatus.UNVERIFIED, "no such stream, or a wrong query: it is not listed"
         return CoverageStatus.NOT_OBSERVABLE, "NO_KERNEL_LINES in the life of the stream"
     if counts.shipper is Shipper.UNKNOWN and counts.kernel_lines_ever is None:
         return CoverageStatus.UNVERIFIED, "nothing shows that the stream carries the kernel"
@@ -219,7 +217,7 @@ def hma_coverage(
     detections: int,
     group_live: bool | None,
     has_accelerator: bool,
-    detections_ever: int | None = None,
+    detections_before: int | None = None,
     agent_running: bool | None = None,
 ) -> SourceCoverage:
     """Return what the health agent's silence or speech is worth.
@@ -231,7 +229,7 @@ def hma_coverage(
         detections: Detections inside the window.
         group_live: Another stream of the group has an event inside the window; None: not read.
         has_accelerator: The agent runs on accelerator types only.
-        detections_ever: Detections in the life of the stream, where counted.
+        detections_before: Detections outside the window that were read, where any could be.
         agent_running: The agent's pod or unit runs; False makes its silence worth nothing.
     """
     reason: str | None = None
@@ -246,8 +244,8 @@ def hma_coverage(
     elif not group_live:
         status, reason = CoverageStatus.NOT_OBSERVABLE, "no stream of the group was live"
     elif stream is not None:
-        ever = f", {detections_ever} ever" if detections_ever is not None else ""
-        status, reason = CoverageStatus.DETECTIONS, f"none in the window{ever}"
+        before = f", {detections_before} outside it" if detections_before else ""
+        status, reason = CoverageStatus.DETECTIONS, f"none in the window{before}"
     else:
         status, reason = CoverageStatus.NO_HMA_DETECTIONS, "agent detections only"
     return SourceCoverage(

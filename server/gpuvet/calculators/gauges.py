@@ -180,6 +180,20 @@ def _gpu_of(one: DeviceNumber) -> str:
     return f"GPU {one.gpu}" if one.gpu else one.pci or one.uuid or "an unnamed GPU"
 
 
+_TRAINING = {
+    "training_fault_count": "faults",
+    "training_auto_recovery_count": "automatic recoveries",
+    "training_manual_recovery_count": "manual recoveries",
+}
+
+
+def training_words(counted: Iterable[tuple[str, float]]) -> tuple[str, ...]:
+    """Return what the training operator counted inside the window, as one sentence."""
+    told = [f"{value:,.0f} {_TRAINING[name]}" for name, value in counted if name in _TRAINING]
+    words = ", ".join(told)
+    return (f"training operator, all jobs of the workspace: about {words}",) if told else ()
+
+
 def gauge_outliers(numbers: Iterable[DeviceNumber]) -> tuple[str, ...]:
     """Return the nodes that stand out among their peers, metric by metric, by their worst GPU."""
     by_metric: dict[str, dict[str, float]] = defaultdict(dict)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from gpuvet.model.case import CaseNode
+from gpuvet.model.cluster import NodeEvidence
 from gpuvet.model.coverage import HourState, StreamCounts
 from gpuvet.model.evidence import Window
 
@@ -55,13 +57,25 @@ class Life:
         left_at: Termination or replacement.
         created_at: First start of the same instance, where it is known to be older: its root
             volume's or interface's attach time.
-        stopped: Spans between a stop and a start, as CloudTrail has them.
+        stopped: Spans in which it is known to have been stopped.
     """
 
     launched_at: datetime | None = None
     left_at: datetime | None = None
     created_at: datetime | None = None
     stopped: tuple[Window, ...] = ()
+
+
+def life_of(node: CaseNode | NodeEvidence, now: datetime) -> Life:
+    """Return when a node existed, as far as its own records tell."""
+    launched, created, stopped = node.launched_at, node.created_at, node.stopped_at
+    is_older = created is not None and launched is not None and created < launched
+    return Life(
+        launched_at=launched,
+        left_at=node.left_at,
+        created_at=created if is_older else None,
+        stopped=(Window(start=stopped, end=now),) if stopped and stopped < now else (),
+    )
 
 
 NO_RULES = CoverageRules()
@@ -144,15 +158,15 @@ def _state(
         return HourState.UNKNOWN
     if hour + HOUR > now - rules.lag:
         return HourState.INCOMPLETE
+    if _is_stopped(hour, life):
+        return HourState.NOT_REQUIRED
     if life.launched_at is not None and hour < epoch_hour(life.launched_at):
-        return _before_restart(hour, life)
+        return HourState.UNKNOWN_STATE  # before the last start: running or stopped is not known
     return _empty(hour, part, life, rules)
 
 
-def _before_restart(hour: datetime, life: Life) -> HourState:
-    """A silent hour before the last start: stopped as CloudTrail has it, or not known."""
-    stopped = any(span.start <= hour and hour + HOUR <= span.end for span in life.stopped)
-    return HourState.NOT_REQUIRED if stopped else HourState.UNKNOWN_STATE
+def _is_stopped(hour: datetime, life: Life) -> bool:
+    return any(span.start <= hour and hour + HOUR <= span.end for span in life.stopped)
 
 
 def _empty(hour: datetime, part: timedelta, life: Life, rules: CoverageRules) -> HourState:
@@ -194,7 +208,7 @@ def is_caution(
     return (
         state is HourState.NOT_REQUIRED
         and excused <= exposed(hour, span) < rules.gap_exposure
-        and not any(s.start <= hour and hour + HOUR <= s.end for s in life.stopped)
+        and not _is_stopped(hour, life)
     )
 
 

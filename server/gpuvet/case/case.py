@@ -6,6 +6,7 @@ from typing import Any
 
 from gpuvet.aws.door import AwsDoor, LogDoor
 from gpuvet.aws.ledger import Ledger
+from gpuvet.aws.prometheus_held import HeldAnswer
 from gpuvet.model.case import (
     CaseMeta,
     FileReport,
@@ -55,6 +56,7 @@ class Case:
     metrics: tuple[MetricSeries, ...] = ()
     replies: tuple[Reply, ...] = ()
     kube: tuple[KubeObject, ...] = ()
+    prometheus: tuple[HeldAnswer, ...] = ()  # answers of its query API that lay in the case
     flight_dumps: tuple[FlightDump, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()  # reads of logs that failed: operation and code
     # Logs that may be a node's and name none, and whether driver lines stand in them.

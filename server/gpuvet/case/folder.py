@@ -198,6 +198,7 @@ def _assembled(meta: CaseMeta, taken: Taken, logs: Sequence[PutOff]) -> Case:
         ),
         replies=tuple(taken.replies),
         kube=tuple(taken.kube),
+        prometheus=tuple(taken.prometheus),
         flight_dumps=tuple(taken.flight_dumps),
         doors=aws.other_doors,
         refused=_refused(calls),

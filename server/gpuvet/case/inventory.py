@@ -124,17 +124,33 @@ def _instance(row: Json) -> CaseNode | None:
         instance_group=tags.get("parallelcluster:compute-resource-name"),
         instance_type=text_at(row, "InstanceType"),
         launched_at=as_datetime(row.get("LaunchTime")),
-        left_at=_left_at(row) if state in GONE_STATES else None,
+        left_at=_changed_at(row) if state in GONE_STATES else None,
+        created_at=_created_at(row),
+        stopped_at=_changed_at(row) if state == "stopped" else None,
         state=state,
         orchestrator=Orchestrator.PARALLELCLUSTER if CLUSTER_TAG in tags else Orchestrator.UNKNOWN,
         known_from=("ec2:DescribeInstances",),
     )
 
 
-def _left_at(row: Json) -> datetime | None:
-    """Return when an instance ended, from the reason of its last transition."""
+def _changed_at(row: Json) -> datetime | None:
+    """Return when an instance ended or stopped, from the reason of its last transition."""
     found = _TRANSITION.search(text_at(row, "StateTransitionReason") or "")
     return as_datetime(found[1]) if found else None
+
+
+def _created_at(row: Json) -> datetime | None:
+    """Return when an instance was first started: its root volume's or first card's attach time."""
+    root = text_at(row, "RootDeviceName")
+    volumes = (
+        object_at(one, "Ebs")
+        for one in objects_at(row, "BlockDeviceMappings")
+        if root is not None and text_at(one, "DeviceName") == root
+    )
+    cards = (object_at(one, "Attachment") for one in objects_at(row, "NetworkInterfaces"))
+    first = (one for one in cards if one.get("DeviceIndex") == 0)
+    times = (as_datetime(one.get("AttachTime")) for one in (*volumes, *first))
+    return min((at for at in times if at is not None), default=None)
 
 
 def reading_node(reading: NodeReading) -> CaseNode:

@@ -1,6 +1,6 @@
 """Pods, jobs, taints and events of a case as values, wherever the objects came from."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +36,32 @@ def is_telling(one: KubeObject) -> bool:
         is_warning = text_at(one.body, "type") == "Warning"
         return is_warning or text_at(one.body, "reason") in TELLING_REASONS
     return True
+
+
+_AGENT = "health-monitoring-agent"  # part of its pods' names
+
+
+def agent_runs(objects: Iterable[KubeObject], names: Collection[str]) -> bool | None:
+    """Say whether HyperPod's health agent runs on a node; None where no pod of it was listed.
+
+    Args:
+        objects: Of the case.
+        names: Every name of the node.
+    """
+    own = [
+        object_at(one.body, "status")
+        for one in objects
+        if one.kind == "Pod"
+        and _AGENT in (text_at(object_at(one.body, "metadata"), "name") or "")
+        and text_at(object_at(one.body, "spec"), "nodeName") in names
+    ]
+    if not own:
+        return None
+    return any(
+        text_at(status, "phase") == "Running"
+        and all(each.get("ready") is not False for each in objects_at(status, "containerStatuses"))
+        for status in own
+    )
 
 
 def kube_view(objects: Iterable[KubeObject]) -> KubeView:
@@ -81,8 +107,8 @@ def _pod(one: KubeObject) -> PodState:
         ),
         None,
     )
-    owner = next(iter(objects_at(meta, "ownerReferences")), {})
-    named = (text_at(owner, "kind"), text_at(owner, "name"))
+    owners = objects_at(meta, "ownerReferences")[:1]
+    named = [text_at(owner, part) for owner in owners for part in ("kind", "name")]
     return PodState(
         name=clean(text_at(meta, "name") or "unnamed"),
         namespace=_clean(text_at(meta, "namespace")),
@@ -120,7 +146,7 @@ def _job(one: KubeObject) -> JobState:
     meta, status = object_at(one.body, "metadata"), object_at(one.body, "status")
     true = [c for c in objects_at(status, "conditions") if str(c.get("status")) == "True"]
     dated = sorted(((_moment(c), i, c) for i, c in enumerate(true)), key=lambda row: row[:2])
-    last = dated[-1][2] if dated else {}
+    last: Json = dated[-1][2] if dated else {}
     return JobState(
         name=clean(text_at(meta, "name") or "unnamed"),
         namespace=_clean(text_at(meta, "namespace")),

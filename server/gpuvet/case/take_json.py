@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from gpuvet.aws.door import LogLine
+from gpuvet.aws.prometheus_answers import page_of
+from gpuvet.aws.prometheus_held import HeldAnswer, is_answer
 from gpuvet.aws.recorded_calls import read_calls
 from gpuvet.case.container import HEADER
 from gpuvet.case.content import Limits
@@ -256,6 +258,13 @@ def _take_export(path: str, document: Json, taken: Taken, _text: str) -> Given:
     return Given(FileKind.LOG_EXPORT, len(export.lines), export.problem, is_loss)
 
 
+def _take_answer(path: str, document: Json, taken: Taken, _text: str) -> Given:
+    page = page_of(document, "result") or {}
+    taken.prometheus.append(HeldAnswer(path, page))
+    count = len(objects_at(page, "result"))
+    return Given(FileKind.PROMETHEUS, count, "the server warned" if "warnings" in page else None)
+
+
 def _take_kube(path: str, document: Json, taken: Taken, text: str) -> Given:
     found = list(kube_objects(document, path))
     if not found:
@@ -293,6 +302,7 @@ _DOCUMENTS: tuple[tuple[Callable[[Json], bool], Callable[[str, Json, Taken, str]
     (is_bins, _take_bins),
     (is_search, _take_search),
     (is_metrics, _take_metrics),
+    (is_answer, _take_answer),
     (is_export, _take_export),
     (is_flight_dump, _take_flight),
     (lambda document: bool(_delivered(document)), _take_delivered),

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from gpuvet.aws.door import LogLine
+from gpuvet.aws.prometheus_held import HeldAnswer
 from gpuvet.aws.recorded_calls import RecordedCall
 from gpuvet.case.case import KubeObject, Reply
 from gpuvet.case.kube import node_reading
@@ -46,6 +47,7 @@ class Taken:
     notes: list[Note] = field(default_factory=list[Note])
     texts: list[TextFile] = field(default_factory=list[TextFile])
     kube: list[KubeObject] = field(default_factory=list[KubeObject])
+    prometheus: list[HeldAnswer] = field(default_factory=list[HeldAnswer])
     flight_dumps: list[FlightDump] = field(default_factory=list[FlightDump])
     stores: list[Json] = field(default_factory=list[Json])
     latest: datetime | None = None  # the latest time that any log or note writes in full

@@ -57,6 +57,7 @@ class FileKind(StrEnum):
     HOURLY_BINS = "hourly bins"
     SEARCH = "log search"
     METRICS = "metrics"
+    PROMETHEUS = "prometheus answer"
     LOG_EXPORT = "log export"  # events of CloudWatch Logs as JSON
     CLOCK = "clock"
     KERNEL_LOG = "kernel log"
@@ -329,6 +330,8 @@ class CaseNode(Value):
     driver_open: bool | None = None
     launched_at: AwareDatetime | None = None
     left_at: AwareDatetime | None = None
+    created_at: AwareDatetime | None = None  # first start; a stop and start moves launched_at
+    stopped_at: AwareDatetime | None = None  # since when it has been stopped
     state: str | None = None  # the platform's word
     orchestrator: Orchestrator = Orchestrator.UNKNOWN
     known_from: tuple[str, ...] = ()  # operations and files

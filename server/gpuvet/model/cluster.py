@@ -120,6 +120,8 @@ class NodeEvidence(Value):
     driver_open: bool | None = None
     launched_at: AwareDatetime | None = None
     left_at: AwareDatetime | None = None  # terminated or replaced
+    created_at: AwareDatetime | None = None  # first start of the same instance
+    stopped_at: AwareDatetime | None = None  # since when it has been stopped
     replaced_by: str | None = None
     jobs: tuple[tuple[str, AwareDatetime, AwareDatetime], ...] = ()  # id, start, end
     records: NodeRecords = NodeRecords()

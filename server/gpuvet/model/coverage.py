@@ -86,7 +86,6 @@ class StreamCounts(Value):
     kernel_lines_ever: int | None = None  # None: not asked
     kernel_status: Status = Status.OK
     kernel_reason: Reason | None = None
-    listed: bool = True  # False: no listing of streams has shown it
     shared_with: tuple[str, ...] = ()  # other nodes that write the same stream
     late_share: float = 0.0  # share of sampled lines delivered over an hour late
     skewed: bool = False  # most samples carry an impossible clock

@@ -54,10 +54,10 @@ class TimeSeries(Value):
 
     def grid(self) -> Iterator[tuple[datetime, float | None]]:
         """Yield the start of every period with its value, oldest first."""
-        at = self.start
+        at, step = self.start, self.period
         for value in self.values:
             yield at, value
-            at += self.period
+            at += step
 
     def points(
         self, start: datetime | None = None, end: datetime | None = None

@@ -240,15 +240,6 @@ class EfaLimit(Value):
     gpus: int | None = None
 
 
-class Subnet(Value):
-    """One subnet."""
-
-    subnet: str
-    vpc: str | None = None
-    zone: str | None = None
-    free_addresses: int | None = None
-
-
 class Route(Value):
     """One route of a table."""
 

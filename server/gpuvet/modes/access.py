@@ -227,7 +227,7 @@ def _of_other_doors(answers: Answers, now: datetime) -> Iterator[tuple[str, Para
         "metric": GPU_ACTIVITY[1],
     }
     span = {"start": now - timedelta(minutes=5), "end": now}
-    query = {**base, "by": [], "step": 60}
+    query: dict[str, object] = {**base, "by": [], "step": 60}
     yield "prometheus:Query", {**query, "template": "named", "span": 300, "time": now}
     yield "prometheus:QueryRange", {**query, "template": "highs", **span}
     yield "prometheus:Labels", {**base, **span}

@@ -155,6 +155,8 @@ def _node(
         driver_open=node.driver_open,
         launched_at=node.launched_at,
         left_at=node.left_at,
+        created_at=node.created_at,
+        stopped_at=node.stopped_at,
         records=records,
         facts=_facts(case, node, reading, records, blocker),
         coverage=coverage_of(case, node, reading, logs, records, asked, agent),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gpuvet.aws.capacity import list_subnets
 from gpuvet.aws.door import LogLine
 from gpuvet.aws.efa_metrics import read_efa_series
 from gpuvet.aws.network import (
@@ -14,7 +15,6 @@ from gpuvet.aws.network import (
     read_route_tables,
     read_rule_changes,
     read_security_groups,
-    read_subnets,
 )
 from gpuvet.aws.reads import PROMETHEUS
 from gpuvet.calculators.branch_network import network_evidence, timeline_network
@@ -228,7 +228,7 @@ def _series(case: Case, scope: Scope, ids: Sequence[str]) -> Envelope[tuple[EfaS
         )
     window = Window(start=scope.window.start - _LOOK_BACK, end=scope.window.end)
     answer = read_efa_series(case.aws, ids, window)
-    if answer.value or PROMETHEUS not in case.doors:
+    if answer.value or not (case.prometheus or PROMETHEUS in case.doors):
         return answer
     found, missing = read_efa(case, window, _job_nodes(scope))
     return from_prometheus(answer, found, missing)
@@ -276,7 +276,7 @@ def read_routes(case: Case, subnets: Sequence[str]) -> Envelope[tuple[RouteTable
     rest = [name for name in subnets if name not in covered]
     if not rest or not own.status.is_complete:
         return own
-    vpcs = sorted({one.vpc for one in read_subnets(case.aws, rest).value or () if one.vpc})
+    vpcs = sorted({one.vpc for one in list_subnets(case.aws, rest).value or () if one.vpc})
     main = read_main_route_tables(case.aws, vpcs) if vpcs else None
     if main is None or not main.value:
         return own

@@ -19,8 +19,10 @@ from gpuvet.aws.prometheus import (
     find_workspaces,
     read_numbers,
     read_over_time,
+    read_total,
     step_for,
 )
+from gpuvet.aws.prometheus_held import held_series, number_of
 from gpuvet.aws.prometheus_queries import (
     EFA_ERRORS,
     GPU_ACTIVITY,
@@ -29,6 +31,7 @@ from gpuvet.aws.prometheus_queries import (
     GPU_LATEST,
     GPU_XID,
     NODE_READY,
+    TRAINING,
 )
 from gpuvet.aws.reads import PROMETHEUS
 from gpuvet.calculators.gauges import not_ready_spans, xid_changes
@@ -82,6 +85,7 @@ class Faults:
         xids: When last-Xid gauges took a new code.
         numbers: Temperatures, and counts that rose or stand.
         not_ready: When Kubernetes nodes were not Ready.
+        training: How often the training operator counted faults and restarts, of any job.
         nodes: Nodes whose GPU series were found.
         workspace: Where.
         read_at: The end of the window: what stands, stood then.
@@ -90,6 +94,7 @@ class Faults:
     xids: tuple[XidChange, ...] = ()
     numbers: tuple[DeviceNumber, ...] = ()
     not_ready: tuple[NotReadySpan, ...] = ()
+    training: tuple[tuple[str, float], ...] = ()
     not_seen: tuple[NotSeen, ...] = ()
     nodes: tuple[str, ...] = ()
     workspace: str | None = None
@@ -179,6 +184,10 @@ def read_activity(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Acti
     A GPU's engine activity where it is collected, else its utilisation.
     """
     ours = with_gpus(nodes)
+    for metric in GPU_ACTIVITY:
+        told = _held(case, (metric,), ours)
+        if told:
+            return Activity(tuple(as_percent(one) for one in told))
     window = _whole_hours(window)  # so that questions about nearly one window are one read
     located = locate(case, window, GPU_ACTIVITY, ours)
     missing = (*located.not_seen, *_not_collected("GPU activity", located, ours))
@@ -204,6 +213,8 @@ def _whole_hours(window: Window) -> Window:
 def read_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults:
     """Return what exporters say of faults of GPUs and nodes inside a window."""
     ours = with_gpus(nodes)
+    if case.prometheus:
+        return _held_faults(case, window, ours)
     located = locate(case, window, (GPU_XID, *GPU_HIGHEST[:1]), ours)
     missing = [*located.not_seen, *_not_collected("GPU faults in metrics", located, ours)]
     workspace, label = located.workspace, located.label
@@ -217,9 +228,38 @@ def read_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults
         xids=xids,
         numbers=numbers,
         not_ready=tuple(_not_ready(case, window, nodes, missing)),
+        training=tuple(_training(workspace, missing)),
         not_seen=tuple(missing),
         nodes=label.nodes,
         workspace=workspace.address.workspace,
+        read_at=window.end,
+    )
+
+
+def _held(case: Case, metrics: Sequence[str], nodes: Sequence[CaseNode]) -> tuple[TimeSeries, ...]:
+    """Return the series of these metrics that files of the case have."""
+    if not case.prometheus:
+        return ()
+    series = held_series(case.prometheus, node_names(nodes))
+    return tuple(one for one in series if one.name.metric in metrics)
+
+
+def _held_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults:
+    """Return what answers in files of the case say of faults."""
+    series = held_series(case.prometheus, node_names(nodes))
+    kinds = {
+        **dict.fromkeys(GPU_LATEST, "latest"),
+        **dict.fromkeys(GPU_GROWN, "grown"),
+        **dict.fromkeys(GPU_HIGHEST, "highest"),
+    }
+    numbers = (number_of(one, kinds[m]) for one in series if (m := one.name.metric) in kinds)
+    gauges = [one for one in series if one.name.metric == GPU_XID]
+    ready = [one for one in series if one.name.metric == NODE_READY]
+    return Faults(
+        xids=tuple(c for c in xid_changes(gauges, "in the case") if window.holds(c.at)),
+        numbers=tuple(one for one in numbers if one is not None),
+        not_ready=not_ready_spans(ready),
+        nodes=tuple(sorted({one.name.of("InstanceId") or "" for one in series})),
         read_at=window.end,
     )
 
@@ -261,6 +301,17 @@ def _numbers(
         yield from answer.value or ()
 
 
+def _training(workspace: Workspace, missing: list[NotSeen]) -> Iterator[tuple[str, float]]:
+    """Yield what the training operator counted; its metrics are off by default."""
+    for metric in TRAINING:
+        answer = read_total(workspace, metric)
+        if not answer.status.is_complete:
+            missing.append(_unread(answer))
+            return
+        if answer.value is not None:
+            yield metric, answer.value
+
+
 def _not_ready(
     case: Case, window: Window, nodes: Sequence[CaseNode], missing: list[NotSeen]
 ) -> Iterator[NotReadySpan]:
@@ -291,6 +342,10 @@ def read_efa(
     Counters that did not rise come as one flat series a node, where samples cover nine tenths of
     the window; those that rose come device by device, minute by minute.
     """
+    told = _held(case, EFA_ERRORS, nodes)
+    if told:
+        names = ((one, counter_name(one.name.metric)) for one in told)
+        return tuple(_efa(one, name) for one, name in names if name is not None), ()
     located = locate(case, window, EFA_ERRORS[:1], nodes)
     if located.workspace is None or located.label is None:
         return (), located.not_seen

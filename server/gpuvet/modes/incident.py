@@ -9,7 +9,12 @@ from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
 from gpuvet.calculators.branch_hardware import assess_hardware
 from gpuvet.calculators.capability import capability_rows
-from gpuvet.calculators.gauges import gauge_facts, gauge_outliers, gauge_timeline
+from gpuvet.calculators.gauges import (
+    gauge_facts,
+    gauge_outliers,
+    gauge_timeline,
+    training_words,
+)
 from gpuvet.calculators.guilty import suspect_name
 from gpuvet.calculators.kube_words import kube_state, kube_timeline, pod_ends
 from gpuvet.calculators.question import Inputs, choose_mode, symptom_of
@@ -141,7 +146,11 @@ def _gather_branches(
             *gauge_timeline(gathered.faults.xids, gathered.faults.not_ready),
             *kube_timeline(kube, names_of(gathered.nodes), resolved.window),
         ),
-        cluster_state=(*_state_sentences(plane.state), *kube_state(kube)),
+        cluster_state=(
+            *_state_sentences(plane.state),
+            *kube_state(kube),
+            *training_words(gathered.faults.training),
+        ),
         recovery=tuple(_recovery_sentences(plane.state)),
         guilty=tuple(_guilty(guilty)),
         outliers=(*outlier_sentences(evidence), *gauge_outliers(gathered.faults.numbers)),

@@ -53,16 +53,16 @@ def _unseen(missing: Sequence[NotSeen]) -> tuple[NotSeenRow, ...]:
 
 def series_row(series: TimeSeries, window: Window) -> SeriesRow:
     """Return a series by its extremes inside a window; None is no datapoint."""
-    points = series.points(window.start, window.end)
+    periods = [(at, value) for at, value in series.grid() if window.holds(at)]
+    points = [(at, value) for at, value in periods if value is not None]
     extreme = series.extreme
     highest = max(points, key=lambda one: one[1], default=None)
-    in_window = [at for at, _ in series.grid() if window.holds(at)]
     return SeriesRow(
         metric=series.name.metric,
         stat=series.stat,
         resource=", ".join(f"{key} {value}" for key, value in series.name.dimensions),
         points=len(points),
-        missing=len(in_window) - len(points),
+        missing=len(periods) - len(points),
         lowest=min((value for _, value in points), default=extreme),
         highest=highest[1] if highest else extreme,
         highest_at=highest[0] if highest else None,

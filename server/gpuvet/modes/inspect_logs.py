@@ -12,7 +12,7 @@ from typing import Any
 
 from gpuvet.aws.cloudwatch_logs import SUBSTRINGS
 from gpuvet.aws.door import LineSearch, LogLine, LogStream
-from gpuvet.aws.log_groups import GroupFacts, read_groups, read_job_streams
+from gpuvet.aws.job_groups import GroupFacts, read_groups, read_job_streams
 from gpuvet.case import Case, node_names
 from gpuvet.case import nodes as nodes_of
 from gpuvet.case.held_logs import UNATTRIBUTED

@@ -7,12 +7,13 @@ from datetime import datetime
 from gpuvet.aws.door import LogStream
 from gpuvet.calculators.coverage import (
     HOUR,
-    Life,
     hma_coverage,
     node_coverage,
     source_coverage,
 )
-from gpuvet.case import Case, xid_sight
+from gpuvet.calculators.hours import life_of
+from gpuvet.case import Case, KubeObject, xid_sight
+from gpuvet.case.kube_state import agent_runs
 from gpuvet.model.case import Accelerator, CaseNode, NodeReading
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.coverage import (
@@ -95,7 +96,7 @@ def coverage_of(
     streams = logs.streams.get(node.node, ())
     if reading is not None and reading.coverage is not None:
         return _declared(node.node, reading, streams)
-    life = Life(launched_at=node.launched_at, left_at=node.left_at)
+    life = life_of(node, asked.now)
     rules = rules_of(case)
     counts = [c for c in logs.counts.get(node.node, ()) if c.shipper is not Shipper.HMA]
     sources = [source_coverage(c, asked.window, asked.now, life=life, rules=rules) for c in counts]
@@ -111,7 +112,7 @@ def coverage_of(
     if node.node in logs.lines_cut:
         sources = [_not_all_read(one) for one in sources]
     if hma is not None:
-        sources.append(_agent_coverage(hma, node, streams, records, asked.window))
+        sources.append(_agent_coverage(hma, node, streams, records, asked.window, case.kube))
     return node_coverage(node.node, sources, searched=_searched(case, node, logs))
 
 
@@ -206,6 +207,7 @@ def _agent_coverage(
     streams: Sequence[LogStream],
     records: NodeRecords,
     window: Window,
+    kube: Sequence[KubeObject],
 ) -> SourceCoverage:
     own = next((s for s in streams if _is_agents(s)), None)
     detections = [
@@ -218,6 +220,8 @@ def _agent_coverage(
         detections=len(detections),
         group_live=agent.group_live or None if agent.group is None else agent.group_live,
         has_accelerator=node.accelerator is not Accelerator.NO,
+        detections_before=len(records.hma) - len(detections) if own else None,
+        agent_running=agent_runs(kube, (node.node, *node.aliases)),
     )
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gpuvet.parse.accounts import without_accounts
 from gpuvet.report import words
 
 
@@ -44,8 +45,11 @@ def environment(*, plain: bool = False) -> Environment:
 
 
 def render(template: str, values: Mapping[str, object], *, plain: bool = False) -> str:
-    """Return a template filled in, with runs of blank lines folded."""
-    text = environment(plain=plain).get_template(template).render(values)
+    """Return a template filled in, with runs of blank lines folded and accounts cut short.
+
+    Reports are pasted into tickets and chats; the account in full stands in the JSON.
+    """
+    text = without_accounts(environment(plain=plain).get_template(template).render(values))
     lines = [line.rstrip() for line in (text.replace("**", "") if plain else text).splitlines()]
     kept = [line for i, line in enumerate(lines) if line or (i and lines[i - 1])]
     return "\n".join(kept).strip("\n") + "\n"

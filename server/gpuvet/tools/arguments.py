@@ -91,8 +91,8 @@ class NodesPaged(Nodes, Paged):
     """Which nodes, page by page."""
 
 
-class InWindow(NodesPaged):
-    """Which nodes, over a window."""
+class OverWindow(Arguments):
+    """From when to when."""
 
     since: str | None = Field(
         None,
@@ -100,6 +100,10 @@ class InWindow(NodesPaged):
         max_length=40,
     )
     until: str | None = Field(None, description="Same forms. Default now.", max_length=40)
+
+
+class InWindow(NodesPaged, OverWindow):
+    """Which nodes, over a window."""
 
 
 class OfNodes(InWindow):

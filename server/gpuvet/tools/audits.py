@@ -99,7 +99,7 @@ def audit_report(request: Request, asked: Asked) -> Reply[AuditPage]:
         text = report.markdown if detail_of(asked) == "full" else report.short
         return _page(report, kept, rest), text
 
-    return request.page(ordered, page, now=report.now)
+    return request.page(ordered, page, opened)
 
 
 def _sight_order(report: AuditReport, node: NodeSight) -> tuple[object, ...]:

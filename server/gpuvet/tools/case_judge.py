@@ -54,7 +54,8 @@ class CaseJudge:
         case = self._read()
         if question:
             case = replace(case, meta=case.meta.model_copy(update={"question": question}))
-        return Opened(case, case.meta.now or now or self._clock(), self._allowed_groups)
+        clock = case.meta.now or now or self._clock()
+        return Opened(case, clock, self._allowed_groups, self._texts)
 
     def account(
         self, where: "Where", *, now: datetime | None = None, progress: Progress = silent
@@ -79,6 +80,11 @@ class CaseJudge:
         case = self._read()
         clock = case.meta.now or self._clock()
         return tuple(verdict_report(case, Asked(), clock=clock).verdicts)
+
+    def _texts(self) -> tuple[str, ...]:
+        from gpuvet.case.raw_text import raw_texts
+
+        return raw_texts(self._path)
 
     def _read(self) -> "Case":
         from gpuvet.case import load_case

@@ -113,7 +113,7 @@ def incident_report(request: Request, asked: IncidentQuestion) -> Reply[Incident
         text = report.markdown if detail_of(asked) == "full" else report.short
         return _page(report, kept, rest), text
 
-    return request.page(ordered, page, now=report.now)
+    return request.page(ordered, page, opened)
 
 
 def timeline(request: Request, asked: InWindow) -> Reply[TimelinePage]:
@@ -130,7 +130,7 @@ def timeline(request: Request, asked: InWindow) -> Reply[TimelinePage]:
         answer = TimelinePage(window=report.window, events=kept, **rest._asdict())
         return answer, _timeline_text(kept)
 
-    return request.page(report.timeline, page, now=report.now)
+    return request.page(report.timeline, page, opened)
 
 
 _URGENT = (

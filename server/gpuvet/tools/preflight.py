@@ -109,7 +109,7 @@ def preflight_report(request: Request, asked: RunQuestion) -> Reply[PreflightPag
         text = report.markdown if detail_of(asked) == "full" else report.short
         return _page(report, kept, rest), text
 
-    return request.page(_by_urgency(report.checks), page, now=report.now)
+    return request.page(_by_urgency(report.checks), page, opened)
 
 
 def _by_urgency(checks: tuple[CheckRow, ...]) -> list[CheckRow]:

@@ -20,12 +20,18 @@ Row = TypeVar("Row")
 Answer = TypeVar("Answer", bound=Value)
 
 
+def _never() -> bool:
+    return False
+
+
 class Opened(NamedTuple):
     """The evidence of one question, and its clock."""
 
     case: "Case"
     now: datetime
     allowed_groups: tuple[str, ...] = ()  # log groups allowed at start beside the cluster's own
+    texts: Callable[[], tuple[str, ...]] | None = None  # of a case: its files as they lie there
+    is_over: Callable[[], bool] = _never  # whether time or calls ended before everything was read
 
 
 class AccountDoor(NamedTuple):
@@ -36,6 +42,7 @@ class AccountDoor(NamedTuple):
     account: str | None = None
     region: str | None = None
     case: "Case | None" = None  # where it is a recorded one
+    is_over: Callable[[], bool] = _never
 
 
 class Evidence(Protocol):
@@ -118,29 +125,33 @@ class Request:
         self,
         rows: Sequence[Row],
         make: Callable[[tuple[Row, ...], Rest], tuple[Answer, str]],
-        *,
-        now: datetime | None = None,
+        opened: Opened | AccountDoor,
     ) -> Reply[Answer]:
         """Return as many rows as fit both halves, and how to go on with the others.
+
+        Where time or calls were over before everything was read, the cursor begins anew: what
+        was read is known, and the question gets further.
 
         Args:
             rows: All there are, the most telling first.
             make: Builds the answer and its text from some of them.
-            now: The clock of the question; later pages keep it.
+            opened: What the question was asked of; later pages keep its clock.
         """
-        total = len(rows)
-        carried = self.asked.carried()
+        total, is_over = len(rows), opened.is_over()
+        state = {
+            "tool": self.tool,
+            "now": (self.now or opened.now).isoformat(),
+            "asked": self.asked.carried(),
+        }
 
         def one(count: int) -> tuple[Answer, str]:
             kept = tuple(rows[self.offset : self.offset + count])
             end = self.offset + len(kept)
             cursor = None
-            if end < total:
-                clock = self.now or now
-                at = clock.isoformat() if clock is not None else None
-                cursor = seal({"tool": self.tool, "offset": end, "now": at, "asked": carried})
+            if end < total or is_over:
+                cursor = seal({**state, "offset": end if end < total else 0})
             answer, text = make(kept, Rest(len(kept), total, cursor))
-            return answer, _with_rest(text, len(kept), total, cursor)
+            return answer, f"{text}{_how_to_go_on(len(kept), total, cursor, is_over=is_over)}"
 
         answer, text, _ = fit(one, total - self.offset, limit_of(detail_of(self.asked)))
         return Reply(answer, text)
@@ -152,7 +163,8 @@ def detail_of(asked: Arguments) -> str:
     return str(detail)
 
 
-def _with_rest(text: str, shown: int, total: int, cursor: str | None) -> str:
+def _how_to_go_on(shown: int, total: int, cursor: str | None, *, is_over: bool) -> str:
     if cursor is None:
-        return text
-    return f'{text}\n{shown} of {total} shown; go on with cursor "{cursor}".\n'
+        return ""
+    why = "time or calls were over before everything was read; " if is_over else ""
+    return f'\n{shown} of {total} shown; {why}go on with cursor "{cursor}".\n'

@@ -33,7 +33,7 @@ from gpuvet.modes.window import Asked as Times
 from gpuvet.parse.line_kinds import LineKind
 from gpuvet.report.inspection import inspection_markdown
 from gpuvet.tools.arguments import Account, InWindow, Names, NodesPaged, OfNodes, Paged
-from gpuvet.tools.request import Reply, Request, Rest, detail_of
+from gpuvet.tools.request import AccountDoor, Opened, Reply, Request, Rest, detail_of
 
 Look = TypeVar("Look", bound=Inspection)
 # Ours: what every answer says beside its rows takes at most half of it.
@@ -74,11 +74,15 @@ def list_clusters(request: Request, asked: AccountPaged) -> Reply[ClusterList]:
     Each with status, orchestrator, nodes there and wanted, recovery, instance types. Says where a
     list was denied; EKS clusters are known by their instances.
     """
-    found = request.evidence.account(asked.where, now=request.now, progress=request.progress)
+    opened = request.evidence.account(asked.where, now=request.now, progress=request.progress)
     look = cluster_list(
-        found.door, now=found.now, account=found.account, region=found.region, case=found.case
+        opened.door,
+        now=opened.now,
+        account=opened.account,
+        region=opened.region,
+        case=opened.case,
     )
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def list_nodes(request: Request, asked: NodesPaged) -> Reply[NodeList]:
@@ -90,7 +94,7 @@ def list_nodes(request: Request, asked: NodesPaged) -> Reply[NodeList]:
     del asked
     opened = request.case()
     look = node_list(opened.case, now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def cluster_events(request: Request, asked: InWindow) -> Reply[EventList]:
@@ -101,7 +105,7 @@ def cluster_events(request: Request, asked: InWindow) -> Reply[EventList]:
     """
     opened = request.case()
     look = event_list(opened.case, _times(asked), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def find_log_sources(request: Request, asked: NodesPaged) -> Reply[LogSourceList]:
@@ -113,7 +117,7 @@ def find_log_sources(request: Request, asked: NodesPaged) -> Reply[LogSourceList
     del asked
     opened = request.case()
     look = log_source_list(opened.case, Times(), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def read_log_lines(request: Request, asked: LineQuestion) -> Reply[LineList]:
@@ -132,7 +136,7 @@ def read_log_lines(request: Request, asked: LineQuestion) -> Reply[LineList]:
         allowed=opened.allowed_groups,
     )
     look = line_list(opened.case, wanted, _times(asked), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def read_metrics(request: Request, asked: MetricQuestion) -> Reply[SeriesList]:
@@ -150,7 +154,7 @@ def read_metrics(request: Request, asked: MetricQuestion) -> Reply[SeriesList]:
         nodes=asked.nodes,
         now=opened.now,
     )
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def storage_status(request: Request, asked: InWindow) -> Reply[StorageStatus]:
@@ -161,7 +165,7 @@ def storage_status(request: Request, asked: InWindow) -> Reply[StorageStatus]:
     """
     opened = request.case()
     look = status_of_storage(opened.case, _times(asked), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def network_status(request: Request, asked: InWindow) -> Reply[NetworkStatus]:
@@ -172,7 +176,7 @@ def network_status(request: Request, asked: InWindow) -> Reply[NetworkStatus]:
     """
     opened = request.case()
     look = status_of_network(opened.case, _times(asked), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def capacity_status(request: Request, asked: InWindow) -> Reply[CapacityStatus]:
@@ -184,7 +188,7 @@ def capacity_status(request: Request, asked: InWindow) -> Reply[CapacityStatus]:
     """
     opened = request.case()
     look = status_of_capacity(opened.case, _times(asked), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def account_changes(request: Request, asked: InWindow) -> Reply[ChangeList]:
@@ -196,7 +200,7 @@ def account_changes(request: Request, asked: InWindow) -> Reply[ChangeList]:
     """
     opened = request.case()
     look = change_list(opened.case, _times(asked), now=opened.now)
-    return _pages(request, look, look.rows)
+    return _pages(request, opened, look, look.rows)
 
 
 def _times(asked: InWindow) -> Times:
@@ -210,7 +214,9 @@ def _kind(word: str) -> LineKind:
     return known[word]
 
 
-def _pages(request: Request, look: Look, rows: tuple[Value, ...]) -> Reply[Look]:
+def _pages(
+    request: Request, opened: Opened | AccountDoor, look: Look, rows: tuple[Value, ...]
+) -> Reply[Look]:
     whole = detail_of(request.asked) == "full"
     most = _MOST_OF_FULL if whole else _MOST_OF_SUMMARY
     base = {
@@ -223,7 +229,7 @@ def _pages(request: Request, look: Look, rows: tuple[Value, ...]) -> Reply[Look]
         shown = look.model_copy(update={**base, "rows": kept, **rest._asdict()})
         return shown, inspection_markdown(shown, kept)
 
-    return request.page(rows, page, now=look.now)
+    return request.page(rows, page, opened)
 
 
 def _short(row: NotSeenRow) -> NotSeenRow:

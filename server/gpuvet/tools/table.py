@@ -33,6 +33,7 @@ TOOLS = (
     ToolRow("spec:check_job_spec", "Check a job spec", asks_account=False),
     ToolRow("spec:simulate_log_monitors", "Simulate log monitors", asks_account=False),
     ToolRow("spec:suggest_log_monitors", "Suggest log monitors", asks_account=False),
+    ToolRow("answers:check_answer", "Check an answer"),
     ToolRow("sources:list_clusters", "List clusters", is_core=False),
     ToolRow("sources:list_nodes", "List nodes", is_core=False),
     ToolRow("sources:cluster_events", "Cluster events", is_core=False),

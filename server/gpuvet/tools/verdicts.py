@@ -10,7 +10,7 @@ from gpuvet.modes.verdict import verdict_report
 from gpuvet.modes.window import Asked as Times
 from gpuvet.report.verdict import coverage_markdown, verdict_markdown
 from gpuvet.tools.arguments import OfNodes
-from gpuvet.tools.request import Reply, Request, Rest
+from gpuvet.tools.request import Opened, Reply, Request, Rest
 
 _MOST_NOT_SEEN = 20
 
@@ -69,7 +69,8 @@ def node_verdicts(request: Request, asked: VerdictQuestion) -> Reply[VerdictPage
     open, and what could not be seen. The most urgent come first. Not for causes outside the nodes
     (capacity, storage, network).
     """
-    report = _report(request, asked, asked.failure_at)
+    opened = request.case()
+    report = _report(opened, asked, asked.failure_at)
     ordered = sorted(report.nodes, key=_urgency)
 
     def page(kept: tuple[NodeVerdict, ...], rest: Rest) -> tuple[VerdictPage, str]:
@@ -78,7 +79,7 @@ def node_verdicts(request: Request, asked: VerdictQuestion) -> Reply[VerdictPage
         shown = report.model_copy(update={"nodes": kept, "coverage": own})
         return _verdict_page(report, kept, rest), verdict_markdown(shown)
 
-    return request.page(ordered, page, now=report.now)
+    return request.page(ordered, page, opened)
 
 
 def _verdict_page(report: VerdictReport, nodes: tuple[NodeVerdict, ...], rest: Rest) -> VerdictPage:
@@ -103,14 +104,15 @@ def log_coverage(request: Request, asked: OfNodes) -> Reply[CoveragePage]:
     An hour without a line proves nothing, so this comes before "no errors". Each row names group,
     exact stream, hours measured of hours asked, and every hole; the least seen come first.
     """
-    report = _report(request, asked, None)
+    opened = request.case()
+    report = _report(opened, asked, None)
     rows = sorted(report.coverage, key=_blindness)
 
     def page(kept: tuple[CoverageRow, ...], rest: Rest) -> tuple[CoveragePage, str]:
         shown = report.model_copy(update={"coverage": kept})
         return _coverage_page(report, kept, rest), coverage_markdown(shown)
 
-    return request.page(rows, page, now=report.now)
+    return request.page(rows, page, opened)
 
 
 def _coverage_page(
@@ -131,8 +133,7 @@ def _coverage_page(
     )
 
 
-def _report(request: Request, asked: OfNodes, failure_at: str | None) -> VerdictReport:
-    opened = request.case()
+def _report(opened: Opened, asked: OfNodes, failure_at: str | None) -> VerdictReport:
     times = Times(asked.since, asked.until, failure_at)
     return _only(verdict_report(opened.case, times, clock=opened.now), asked.nodes)
 

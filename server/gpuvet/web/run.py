@@ -7,7 +7,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import anyio
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
@@ -53,8 +52,7 @@ class _Announced(Server):
 
 def listening(server: MCPServer, settings: HttpSettings) -> Server:
     """Return what will listen once it is run."""
-    tools = anyio.run(server.list_tools)
-    server.middleware.append(call_noter(frozenset(tool.name for tool in tools)))
+    server.middleware.append(call_noter(server))
     return _Announced(
         Config(
             asgi_app(server, settings),

@@ -223,11 +223,6 @@ DARK, UNSURE = CoverageStatus.NOT_OBSERVABLE, CoverageStatus.UNVERIFIED
             id="a stream that never carried a kernel line",
         ),
         pytest.param(
-            seen([], kernel_lines_ever=0, listed=False),
-            *(UNSURE, 0, 6, gaps((9, 15, EMPTY))),
-            id="no lines of a stream that no listing shows: a wrong query?",
-        ),
-        pytest.param(
             seen(shipper=Shipper.UNKNOWN),
             *(UNSURE, 0, 6, gaps((9, 15, HourState.UNKNOWN))),
             id="a stream that nothing shows to carry the kernel",

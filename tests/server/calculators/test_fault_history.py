@@ -143,6 +143,15 @@ def test_scaling_is_not_a_fault(words: tuple[Told, ...], counts: bool) -> None:
     assert bool(aside) is (not counts and words != (LAUNCH,))
 
 
+def test_one_successor_stands_for_one_end() -> None:
+    second = END.model_copy(update={"node": OTHER})
+
+    events, aside = join_words((END, second, LAUNCH))
+
+    assert [event.nodes for event in events] == [(OLD, NEW)]
+    assert [word.node for word in aside] == [OTHER]
+
+
 DAYS_10 = Window(start=at(-240), end=NOW)
 LIVES = (
     Life(node=OTHER, start=at(-500), end=NOW),

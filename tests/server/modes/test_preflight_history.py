@@ -266,7 +266,7 @@ def test_without_cloudtrail_only_hours_of_searched_logs_count(
     assert found.node_hours < whole.node_hours
     reason = next(s.reason for s in found.sources if s.source == "CloudTrail")
     assert reason is not None
-    assert reason.startswith("denied: TerminateInstances")
+    assert reason.startswith("denied: RebootInstances")
 
 
 def test_a_call_that_reboots_most_nodes_is_maintenance(tmp_path: Path) -> None:

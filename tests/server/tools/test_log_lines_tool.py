@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import RecordedAccount, connected, live_server, page_of, text_of
+from asking import RecordedAccount, case_server, connected, live_server, page_of, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from live.scenarios import SCENARIOS, document, now
@@ -105,6 +106,23 @@ async def test_what_an_application_prints_of_no_known_kind_is_never_shown() -> N
     page = await lines(account({JOBS: {"rank0": said}}))
     assert [row["text"] for row in page["rows"]] == [said[2], said[3]]
     assert {row["group"] for row in page["rows"]} == {JOBS}
+
+
+async def test_files_of_a_case_are_held_to_the_same_kinds_and_window(tmp_path: Path) -> None:
+    said = [
+        "2026-07-02 02:10:00,000 INFO customer 4711 paid",
+        "2026-07-02 02:11:00,000 train-0:1:2 [0] NCCL WARN Call to connect returned",
+        "2026-07-01 02:11:00,000 train-0:1:2 [0] NCCL WARN of another day",
+    ]
+    (tmp_path / "job.log").write_text("\n".join(said * 3) + "\n", encoding="utf-8")
+    (tmp_path / "case.json").write_text(
+        json.dumps({"format": "gpuvet-case/1", "now": "2026-07-02T04:00:00Z"}), encoding="utf-8"
+    )
+    times = {"since": WINDOW["since"], "until": WINDOW["until"]}
+    async with connected(case_server(tmp_path)) as client:
+        page = page_of(await client.call_tool("read_log_lines", times))
+    assert {row["text"] for row in page["rows"]} == {said[1]}
+    assert page["rows"][0]["at"] == "2026-07-02T02:11:00Z"
 
 
 async def test_a_group_that_is_no_source_of_the_cluster_is_not_read() -> None:

@@ -20,7 +20,7 @@ from gpuvet.modes.inspect_events import change_list, event_list
 from gpuvet.modes.inspect_logs import LinesWanted, line_list, log_source_list
 from gpuvet.modes.inspect_metrics import series_list
 from gpuvet.modes.inspect_network import network_status
-from gpuvet.modes.inspect_nodes import node_list
+from gpuvet.modes.inspect_nodes import cluster_list, node_list
 from gpuvet.modes.inspect_storage import storage_status
 from gpuvet.modes.window import Asked
 from gpuvet.report.inspection import inspection_markdown
@@ -97,6 +97,17 @@ def _shows(look: Inspection, operation: str, fault: Fault) -> bool:
         row.source.startswith("logs:") and not row.status.is_complete for row in look.sources
     )
     return (fault.shown in told or in_sources or by_logs) and fault.shown in text
+
+
+@pytest.mark.parametrize("operation", ["sagemaker:ListClusters", "ec2:DescribeInstances"])
+@pytest.mark.parametrize("word", BLINDING)
+def test_a_list_of_clusters_that_is_not_whole_says_so(operation: str, word: str) -> None:
+    scenario = document(next(p for p in KINDS if p.stem.startswith("s03")))
+    aws = Faulty(door(scenario))
+    aws.operation, aws.fault = operation, FAULTS[word]
+    blind = cluster_list(aws, now=now(scenario))
+    assert not claims_all(blind)
+    assert _shows(blind, operation, FAULTS[word])
 
 
 def test_a_planted_bug_is_found() -> None:

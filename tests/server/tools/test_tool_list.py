@@ -16,6 +16,7 @@ from mcp.types import Tool
 from packaging.requirements import Requirement
 
 from gpuvet.app import build_server
+from gpuvet.model.untyped import is_array, is_object
 from gpuvet.tools.case_judge import CaseJudge
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.anyio
 CORE = (
     *("incident_report", "preflight_report", "timeline", "audit_report"),
     *("node_verdicts", "log_coverage", "explain_xid"),
-    *("check_job_spec", "simulate_log_monitors", "suggest_log_monitors"),
+    *("check_job_spec", "simulate_log_monitors", "suggest_log_monitors", "check_answer"),
 )
 SOURCES = (
     *("list_clusters", "list_nodes", "cluster_events", "find_log_sources", "read_log_lines"),
@@ -44,6 +45,16 @@ async def live_tools(era: Era = "auto") -> list[Tool]:
     evidence, _ = recorded_account("s03")
     async with Client(live_server(evidence), mode=era) as client:
         return (await client.list_tools()).tools
+
+
+def titles(value: object, inside: str = "") -> list[str]:
+    """Return the titles pydantic gives to schemas; a member named title has none of its own."""
+    if is_array(value):
+        return [found for one in value for found in titles(one)]
+    if not is_object(value):
+        return []
+    own = ["title"] if isinstance(value.get("title"), str) and inside != "properties" else []
+    return own + [found for key, one in value.items() for found in titles(one, key)]
 
 
 def as_json(tool: Tool) -> dict[str, Any]:
@@ -117,14 +128,6 @@ async def test_one_word_means_one_thing_in_every_tool() -> None:
 
 
 async def test_schemas_say_what_is_refused_and_carry_no_noise() -> None:
-    def titles(value: object, inside: str = "") -> list[str]:
-        if isinstance(value, list):
-            return [found for one in value for found in titles(one)]
-        if not isinstance(value, dict):
-            return []
-        own = ["title"] if isinstance(value.get("title"), str) and inside != "properties" else []
-        return own + [found for key, one in value.items() for found in titles(one, key)]
-
     for tool in await live_tools():
         assert tool.input_schema["additionalProperties"] is False
         assert all(one.get("description") for one in tool.input_schema["properties"].values())
@@ -210,6 +213,7 @@ async def test_a_real_stdio_client_asks_every_tool_over_a_case(era: Era) -> None
     )
     given: dict[str, dict[str, Any]] = {
         "explain_xid": {"code": 79},
+        "check_answer": {"draft": "All nodes are healthy."},
         "check_job_spec": {"spec": "logMonitoringConfiguration: []"},
         "simulate_log_monitors": {
             "spec": "logMonitoringConfiguration:\n- name: a\n  logPattern: '.*x'\n"

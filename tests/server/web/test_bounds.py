@@ -12,7 +12,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from mcp import Client
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from starlette.types import Receive, Scope, Send
 from web_server import (
     DEMO,
@@ -49,6 +51,30 @@ QUICK = Limits(
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_progress_reaches_a_client_that_asks_for_it(era: str) -> None:
+    server = MCPServer(name="steps", version="1")
+
+    async def steps(ctx: Context) -> str:
+        """Take three."""
+        for step in range(3):
+            await ctx.report_progress(step + 1, 3, "a step")
+        return "done"
+
+    server.add_tool(steps)
+    heard: list[float] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert (total, message) == (3, "a step")
+        heard.append(progress)
+
+    with on_thread(server) as port:
+        async with Client(f"http://127.0.0.1:{port}/mcp", mode=era) as client:
+            await client.call_tool("steps", {}, progress_callback=hear)
+    assert heard == [1, 2, 3]
 
 
 class Slow:

@@ -263,16 +263,21 @@ def test_a_client_that_sends_too_much_hears_so(open_server: Command) -> None:
     assert "command line" in found.message()["error"]["message"]
 
 
-def test_no_caller_chooses_an_identity(open_server: Command) -> None:
-    tools = ask(open_server.port, LIST).message()["result"]["tools"]
+def test_no_caller_chooses_an_identity() -> None:
+    # Nothing is asked of the account: it is not reached before a call that may be.
+    with command(env={"AWS_REGION": "us-west-2"}) as running:
+        tools = ask(running.port, LIST).message()["result"]["tools"]
+        asked = [
+            ask(running.port, calling("incident_report", cluster="train-a", **{name: "other"}))
+            for name in ("profile", "role")
+        ]
     for tool in tools:
         assert {"profile", "role"}.isdisjoint(tool["inputSchema"]["properties"]), tool["name"]
-    asked = calling("incident_report", profile="somebody-else")
-    answer = ask(open_server.port, asked).message()["result"]
-    assert answer["isError"] is True
-    assert "identity" in answer["content"][0]["text"]
-    regional = next(t for t in tools if t["name"] == "incident_report")
-    assert "region" in regional["inputSchema"]["properties"]
+    for refused in (answer.message()["result"] for answer in asked):
+        assert refused["isError"] is True
+        assert "identity" in refused["content"][0]["text"]
+    report = next(t for t in tools if t["name"] == "incident_report")
+    assert "region" in report["inputSchema"]["properties"]
 
 
 def test_a_cursor_goes_on_at_another_worker_that_has_the_key(tmp_path: Path) -> None:

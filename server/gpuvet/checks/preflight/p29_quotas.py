@@ -41,7 +41,7 @@ def used_up(view: View, kind: str) -> Part | None:
     """Return the part that shows the quota of a type to be used up, if one does."""
     parts = _hyperpod(view) if view.is_hyperpod else _vcpus(view)
     row = vcpu_quota_of(kind)
-    subjects = {kind} | ({row.name} if row is not None else set())
+    subjects = {kind} if row is None else {kind, row.name}
     return next((p for p in parts if p.status is CheckStatus.RISK and p.subject in subjects), None)
 
 

@@ -1,0 +1,195 @@
+"""The lint of a drafted answer: every rule, written out, and what they find together. Pure."""
+
+from gpuvet.checks.answer.causes import (
+    branch_not_as_judged,
+    cause_without_label,
+    label_too_strong,
+    other_branch,
+)
+from gpuvet.checks.answer.conduct import (
+    proposed_as_done,
+    question_before_answer,
+    raw_account_id,
+    secret_in_answer,
+)
+from gpuvet.checks.answer.names import id_cut_short, id_not_in_evidence
+from gpuvet.checks.answer.numbers import (
+    number_not_in_evidence,
+    percent_rescaled,
+    time_not_in_evidence,
+    xid_not_in_evidence,
+)
+from gpuvet.checks.answer.recovery import (
+    capacity_to_the_end,
+    recovery_not_as_read,
+    resume_without_condition,
+)
+from gpuvet.checks.answer.rule import Reading, Rule
+from gpuvet.checks.answer.silence import (
+    absence_over_dark_hours,
+    absence_without_hours,
+    hours_not_as_measured,
+)
+from gpuvet.checks.answer.sources import source_not_as_written, source_not_named, source_of_another
+from gpuvet.checks.answer.verdicts import (
+    check_not_as_judged,
+    hardware_in_headline,
+    no_verdict,
+    readiness_not_the_evidences,
+    unverified_without_check,
+    verdict_left_out,
+    verdict_not_the_evidences,
+)
+from gpuvet.model.answer import AnswerFinding
+from gpuvet.model.check import Severity
+
+__all__ = ["ANSWER_RULES", "Reading", "Rule", "findings_of"]
+
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+
+ANSWER_RULES: tuple[Rule, ...] = (
+    Rule("ANS101", "id-not-in-evidence", _ERROR,
+         "An id that nobody read sends an operator to the wrong node, or to none.",
+         "copy the id from the evidence; a node that was never read has no place in the answer",
+         "mission R5a", id_not_in_evidence),
+    Rule("ANS102", "id-cut-short", _WARNING,
+         "A reader can neither search for half an id nor tell two nodes apart by it.",
+         "write the id out once; cut it after that",
+         "mission R5a", id_cut_short),
+    Rule("ANS201", "number-not-in-evidence", _ERROR,
+         "A figure without a source is a guess that reads like a measurement.",
+         "give the figure of the evidence, or the two it follows from, or leave it out",
+         "mission M8", number_not_in_evidence),
+    Rule("ANS202", "time-not-in-evidence", _ERROR,
+         "What came first decides the cause; a wrong time turns cause and effect round.",
+         "give the time as the evidence has it, in UTC with a Z",
+         "mission M4", time_not_in_evidence),
+    Rule("ANS203", "percent-rescaled", _ERROR,
+         "CloudWatch's percent metrics are percent already: 0.9 is 0.9 %, an idle disk, not 90 %.",
+         "write the metric's value as it stands, followed by %",
+         "mission R7", percent_rescaled),
+    Rule("ANS204", "xid-not-in-evidence", _ERROR,
+         "Another code is another fault, and often another verdict.",
+         "name only codes that were logged; say `would be` of those that were not",
+         "mission R6", xid_not_in_evidence),
+    Rule("ANS301", "source-not-as-written", _ERROR,
+         "A log group or stream that is cut or respelt cannot be opened.",
+         "copy group and stream from the coverage table, whole",
+         "mission R5a", source_not_as_written),
+    Rule("ANS302", "source-of-another", _ERROR,
+         "A stream of another node proves nothing of this one.",
+         "put each node beside a stream that it writes itself",
+         "mission R5", source_of_another),
+    Rule("ANS303", "source-not-named", _WARNING,
+         "`The kernel log` is no source: a node has several, and some carry no kernel line.",
+         "name group and exact stream, also for what is cleared",
+         "mission R5a", source_not_named),
+    Rule("ANS401", "absence-without-hours", _ERROR,
+         "Silence of a log that nobody saw is read as health.",
+         "say in how many of the hours asked the log was live: `0 Xids in 23 of 24 h`",
+         "mission R5", absence_without_hours),
+    Rule("ANS402", "absence-over-dark-hours", _ERROR,
+         "Hours without a live stream are Not observable; a fault may lie in them.",
+         "name the nodes and hours that could not be seen beside the claim",
+         "mission R5", absence_over_dark_hours),
+    Rule("ANS403", "hours-not-as-measured", _ERROR,
+         "Hours of another node lend this one a coverage that it has not.",
+         "give each node its own hours",
+         "mission R5", hours_not_as_measured),
+    Rule("ANS501", "no-verdict", _ERROR,
+         "Evidence gathered and no verdict is a failed answer.",
+         "begin with a verdict per node, a labelled cause, or ready or not; NOT OBSERVABLE is one",
+         "mission R1b, R6", no_verdict),
+    Rule("ANS502", "verdict-not-the-evidences", _ERROR,
+         "A healthy node is thrown away, or a broken one kept.",
+         "use the verdict of the evidence, in the headline too",
+         "mission R6", verdict_not_the_evidences),
+    Rule("ANS503", "verdict-left-out", _ERROR,
+         "A node to act on that nobody names stays in service.",
+         "name every node with REPLACE, REBOOT or UNVERIFIED",
+         "mission R6", verdict_left_out),
+    Rule("ANS504", "hardware-in-headline", _ERROR,
+         "`Hardware error` sends people to AWS Support; it takes REPLACE or REBOOT for hardware.",
+         "say what was seen, and leave hardware out of the headline",
+         "mission R6", hardware_in_headline),
+    Rule("ANS505", "unverified-without-check", _WARNING,
+         "UNVERIFIED is a verdict only with what is right in any case and what decides.",
+         "add the minimum action and the deciding check",
+         "mission R6", unverified_without_check),
+    Rule("ANS506", "readiness-not-the-evidences", _ERROR,
+         "A run starts that will not live to its end, or one waits for nothing.",
+         "give ready or not per run length as the checks have it",
+         "mission M7", readiness_not_the_evidences),
+    Rule("ANS507", "check-not-as-judged", _ERROR,
+         "A check that failed and is told as passed is not looked at again.",
+         "copy the status of each check",
+         "mission M3", check_not_as_judged),
+    Rule("ANS601", "label-too-strong", _ERROR,
+         "Coincidence is told as cause; the next failure is looked for in the wrong place.",
+         "write `Leading hypothesis` and the one measurement that would prove it",
+         "mission R7", label_too_strong),
+    Rule("ANS602", "cause-without-label", _WARNING,
+         "A reader cannot tell what was measured from what was guessed.",
+         "label the cause Proven or Hypothesis",
+         "mission R7", cause_without_label),
+    Rule("ANS603", "other-branch", _ERROR,
+         "The answer blames what the evidence does not.",
+         "name the branch that leads by the evidence, or that none does",
+         "mission M5", other_branch),
+    Rule("ANS604", "branch-not-as-judged", _ERROR,
+         "What was not read is not ruled out.",
+         "give each branch the status of the evidence; an unread one stays NOT_ASSESSED",
+         "mission M5", branch_not_as_judged),
+    Rule("ANS701", "proposed-as-done", _ERROR,
+         "Nothing here changes an account; somebody will rely on a reboot that never happened.",
+         "write it as a proposal, with the command",
+         "mission M9, T5", proposed_as_done),
+    Rule("ANS702", "question-before-answer", _ERROR,
+         "The user waits for an answer and gets homework.",
+         "assume the default, say so, answer, and ask afterwards",
+         "mission R1", question_before_answer),
+    Rule("ANS703", "raw-account-id", _ERROR,
+         "Answers are pasted into tickets and chats.",
+         "leave the account out, or give its last four digits",
+         "mission M8", raw_account_id),
+    Rule("ANS704", "secret-in-answer", _ERROR,
+         "A credential in an answer has to be rotated.",
+         "leave it out",
+         "contracts section 6", secret_in_answer),
+    Rule("ANS801", "recovery-not-as-read", _ERROR,
+         "Somebody waits for a recovery that is switched off.",
+         "give NodeRecovery as the cluster has it",
+         "mission R8", recovery_not_as_read),
+    Rule("ANS802", "resume-without-condition", _WARNING,
+         "Node recovery brings a node back, not the job.",
+         "add: from checkpoints, and with the orchestrator's auto-resume or retry",
+         "mission R8", resume_without_condition),
+    Rule("ANS803", "capacity-to-the-end", _ERROR,
+         "Terminations begin 30 min before a Capacity Block ends, 60 for UltraServers.",
+         "give the time until which it can be used, not its end",
+         "mission R9", capacity_to_the_end),
+)  # fmt: skip
+
+
+def findings_of(reading: Reading) -> tuple[AnswerFinding, ...]:
+    """Return what the rules find in a draft, in reading order, each place once a rule."""
+    found: dict[tuple[str, int, str], AnswerFinding] = {}
+    for rule in ANSWER_RULES:
+        for hit in rule.run(reading):
+            place = reading.draft.place(hit.start)
+            found.setdefault(
+                (rule.code, hit.start, hit.shown),
+                AnswerFinding(
+                    code=rule.code,
+                    name=rule.name,
+                    severity=rule.severity,
+                    line=place.line,
+                    column=place.column,
+                    shown=hit.shown,
+                    message=hit.message,
+                    why=rule.why,
+                    fix=rule.fix,
+                    source=rule.source,
+                ),
+            )
+    return tuple(sorted(found.values(), key=lambda f: (f.line, f.column, f.code)))

@@ -1,0 +1,124 @@
+"""Sentences of a draft that claim an absence, and the hours that a draft states. Pure."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpuvet.checks.answer.phrases import clause_around, is_supposed
+from gpuvet.checks.answer.rule import Reading
+from gpuvet.checks.answer.words_of_absence import (
+    ABSENCES,
+    CHECK_NAME,
+    COVERAGE,
+    HOURS,
+    INSTANCE,
+    MEASURED,
+    NAMED_STATE,
+    PAIR,
+    STATE,
+    TAKEN_BACK,
+    UNSAID,
+)
+from gpuvet.parse.draft import Unit, UnitKind
+
+_BESIDE = 2  # blocks between a claim and its hours
+_DENIED = re.compile(r"(?<![\w-])(?:not|never|nor)\s+(?:\w+\s+)?\Z", re.IGNORECASE)
+
+
+class Absence(NamedTuple):
+    """One claim that something is not there."""
+
+    unit: Unit
+    start: int  # in the unit
+    shown: str
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The nodes that its part of the sentence names."""
+        text = self.unit.text
+        if self.unit.kind is UnitKind.ROW:
+            return frozenset(INSTANCE.findall(text))
+        begin = text.rfind(";", 0, self.start) + 1
+        end = text.find(";", self.start)
+        return frozenset(INSTANCE.findall(text[begin : end if end >= 0 else len(text)]))
+
+
+def absences(reading: Reading) -> Iterator[Absence]:
+    """Yield the claims that a draft makes as its own and takes back nowhere in their sentence."""
+    for unit in reading.draft.prose:
+        for match in _matches(unit):
+            start, end = match
+            shown = unit.text[start:end].strip()
+            if _is_made(reading, unit, start, end):
+                yield Absence(unit, start, shown)
+
+
+def _matches(unit: Unit) -> Iterator[tuple[int, int]]:
+    seen: list[tuple[int, int]] = []
+    for pattern in ABSENCES:
+        for match in pattern.finditer(unit.text):
+            if not any(a < match.end() and match.start() < b for a, b in seen):
+                seen.append((match.start(), match.end()))
+    if unit.kind is UnitKind.ROW:
+        at = 0
+        for cell in unit.text.split("|"):
+            if STATE.match(cell) and INSTANCE.search(unit.text):
+                seen.append((at, at + len(cell)))
+            at += len(cell) + 1
+    elif found := NAMED_STATE.search(unit.text):
+        seen.append(found.span())
+    yield from sorted(seen)
+
+
+def _is_made(reading: Reading, unit: Unit, start: int, end: int) -> bool:
+    text = unit.text
+    if text.rstrip().endswith("?") or reading.is_quoted(unit, start, end):
+        return False
+    if UNSAID.search(text, 0, start) or TAKEN_BACK.match(text, end):
+        return False
+    if CHECK_NAME.search(text, 0, end):
+        return False
+    if _DENIED.search(text, 0, start):
+        return False
+    if is_supposed(text, start) and not re.search(r"\bmay be\b", text[start:end]):
+        return False
+    own = reading.statement_of(clause_around(text, start, end))
+    return own is None or (HOURS.search(own) is not None and HOURS.search(text) is None)
+
+
+def says_measured(absence: Absence) -> bool:
+    """Say whether a claim is a verdict's own `0 Xids measured`."""
+    return MEASURED.search(absence.unit.text) is not None
+
+
+def states_hours(reading: Reading, absence: Absence) -> bool:
+    """Say whether a draft gives the hours behind a claim, of the nodes that it names.
+
+    They stand beside it, in a table, or where the draft speaks of coverage.
+    """
+    return any(_backs(unit, found, absence) for unit, found in _stated(reading))
+
+
+def _stated(reading: Reading) -> Iterator[tuple[Unit, re.Match[str]]]:
+    tables = re.search(r"\bhours?\b|\bh\b", reading.draft.words) is not None
+    for unit in reading.draft.prose:
+        found = HOURS.search(unit.text)
+        if found is None and tables and unit.kind is UnitKind.ROW:
+            found = PAIR.search(unit.text)
+        if found is not None:
+            yield unit, found
+
+
+def _backs(unit: Unit, found: re.Match[str], absence: Absence) -> bool:
+    away = abs(unit.block - absence.unit.block)
+    if away == 0:
+        return True
+    if away > _BESIDE and unit.kind is not UnitKind.ROW and not COVERAGE.search(unit.text):
+        return False
+    nodes = frozenset(INSTANCE.findall(unit.text))
+    return not absence.nodes or bool(nodes & absence.nodes) or (not nodes and _is_full(found))
+
+
+def _is_full(found: re.Match[str]) -> bool:
+    numbers = re.findall(r"\d+", found[0])
+    return len(numbers) < 2 or numbers[0] == numbers[1]

@@ -1,0 +1,136 @@
+"""ANS3: log groups and streams as the service writes them, each with the node that writes it."""
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from gpuvet.checks.answer.claims import absences
+from gpuvet.checks.answer.rule import Hit, Reading
+from gpuvet.parse.draft import Unit
+
+_NAME = r"[^\s`'\"|,;()<>\[\]{}\u201c\u201d]"
+_INSTANCE = re.compile(r"(?<![\w-])i-[0-9a-f]{8,17}(?![\w…-])")
+# A name around an instance id, as streams have; also one cut with an ellipsis.
+_STREAM = re.compile(rf"{_NAME}*\bi-[0-9a-f]{{2,20}}{_NAME}*")
+_GROUP = re.compile(rf"(?<![\w.:/-])/{_NAME}+(?:/{_NAME}*)*")
+_CALLED = re.compile(
+    r"\b(?:log[- ]?)?(?:group|stream)s?\b[ :=]*(?:named |called |is )?\W{0,2}\Z", re.IGNORECASE
+)
+_ONLY_IDS = re.compile(r"(?:\W|\bi-[0-9a-f]{8,17}(?:'s)?\b|\b\w{1,20}=)*")
+_LOOSE = re.compile(
+    r"\b(?:HMA|health[- ](?:monitoring[- ])?agent(?:'s)?|kernel|system|syslog|journal|dmesg"
+    r"|messages|Slurm|CloudWatch|node)\s+(?:logs?|streams?)\b",
+    re.IGNORECASE,
+)
+_AWS = "/aws/"
+_TRAILING = ".:,;!?*_"
+
+
+class _Token(NamedTuple):
+    shown: str
+    at: int  # in the words of the draft
+    unit: Unit
+
+
+def source_not_as_written(reading: Reading) -> Iterator[Hit]:
+    """A log group or stream that stands in no evidence just so: cut, mistyped or invented."""
+    for token in _tokens(reading):
+        if not _stands(reading, token.shown):
+            near = _nearest(reading, token.shown)
+            tail = f"; the service writes {near}" if near else ""
+            message = f"no log group or stream is called {token.shown}{tail}"
+            yield Hit(token.at, token.shown, message)
+
+
+def source_of_another(reading: Reading) -> Iterator[Hit]:
+    """A stream beside a node that does not write it, or in a group that does not hold it."""
+    written = {s.stream: s for s in reading.told.streams}
+    tokens = list(_tokens(reading))
+    for token in tokens:
+        stream = written.get(token.shown)
+        if stream is None:
+            continue
+        nodes = set(_INSTANCE.findall(_without_tokens(token.unit, tokens)))
+        known = nodes & set(reading.backing.ids)
+        if known and stream.nodes and nodes.isdisjoint(stream.nodes):
+            owner, beside = ", ".join(stream.nodes[:3]), ", ".join(sorted(nodes)[:3])
+            message = f"{token.shown} is a stream of {owner}, not of {beside}"
+            yield Hit(token.at, token.shown, message)
+        elif (group := _other_group(reading, token, tokens)) is not None:
+            message = f"{token.shown} lies in {stream.group}, not in {group}"
+            yield Hit(token.at, token.shown, message)
+
+
+def source_not_named(reading: Reading) -> Iterator[Hit]:
+    """Something cleared by "the kernel log" or "the HMA log", and no stream by its name."""
+    if not reading.told.streams or any(_stands(reading, t.shown) for t in _tokens(reading)):
+        return
+    for claim in absences(reading):
+        loose = _LOOSE.search(claim.unit.text)
+        if loose is not None:
+            at = claim.unit.start + loose.start()
+            message = f"{loose[0]!r} is no source a reader can open: name its group and stream"
+            yield Hit(at, loose[0], message)
+            return
+
+
+def _tokens(reading: Reading) -> Iterator[_Token]:
+    """Yield what reads like a log group or a stream."""
+    for unit in reading.draft.prose:
+        for match in _STREAM.finditer(unit.text):
+            shown = match[0].rstrip(_TRAILING).removesuffix("'s")
+            is_name = not _ONLY_IDS.fullmatch(shown) and not shown.startswith(("arn:", "http"))
+            if is_name and not _is_cut_id(shown):
+                yield _Token(shown, unit.start + match.start(), unit)
+        for match in _GROUP.finditer(unit.text):
+            shown = match[0].rstrip(_TRAILING)
+            if _is_group(reading, unit, match.start(), shown):
+                yield _Token(shown, unit.start + match.start(), unit)
+
+
+def _is_cut_id(shown: str) -> bool:
+    return (
+        re.fullmatch(r"\W*[a-z]{1,6}-[0-9a-f]{2,16}(?:…|\.{2,3}|\*+)[0-9a-f]*\W*", shown)
+        is not None
+    )
+
+
+def _is_group(reading: Reading, unit: Unit, at: int, shown: str) -> bool:
+    """Say whether a path is a log group: by its root, by the word before it, or nearly one."""
+    if _STREAM.fullmatch(shown):
+        return False
+    if shown.startswith(_AWS) or _CALLED.search(unit.text[max(0, at - 24) : at]):
+        return True
+    known = {s.group for s in reading.told.streams if s.group}
+    return any(group.startswith(shown) or shown.startswith(group) for group in known)
+
+
+def _stands(reading: Reading, name: str) -> bool:
+    pattern = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)")
+    return any(name in text and pattern.search(text) for text in reading.backing.texts)
+
+
+def _nearest(reading: Reading, shown: str) -> str | None:
+    known = {n for s in reading.told.streams for n in (s.group, s.stream) if n}
+    longer = next((n for n in sorted(known) if n.startswith(shown.rstrip("….*"))), None)
+    return longer or next(iter(get_close_matches(shown, known, n=1, cutoff=0.6)), None)
+
+
+def _without_tokens(unit: Unit, tokens: list[_Token]) -> str:
+    text = unit.text
+    for token in tokens:
+        if token.unit is unit:
+            start = token.at - unit.start
+            text = text[:start] + " " * len(token.shown) + text[start + len(token.shown) :]
+    return text
+
+
+def _other_group(reading: Reading, token: _Token, tokens: list[_Token]) -> str | None:
+    """Return the one group named beside a stream, where the evidence has it in another."""
+    groups = {s.group for s in reading.told.streams if s.group}
+    beside = {t.shown for t in tokens if t.unit is token.unit and t.shown in groups}
+    own = {s.group for s in reading.told.streams if s.stream == token.shown}
+    if len(beside) == 1 and own and None not in own and beside.isdisjoint(own):
+        return beside.pop()
+    return None
