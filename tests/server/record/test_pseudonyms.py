@@ -224,6 +224,16 @@ def test_a_value_cut_short_becomes_as_much_of_its_stand_in() -> None:
     assert P.text("i-0f3c9a7be2") == P.text("i-0f3c9a7be21d45680")[:12]
 
 
+def test_an_account_shown_by_its_end_comes_back() -> None:
+    accounts = [
+        f"arn:aws:eks:us-west-2:{number}:cluster/c" for number in ("111122223333", "123456789012")
+    ]
+    pseudonyms = of(*accounts)
+    ends = [pseudonyms.text(arn).split(":")[4][-4:] for arn in accounts]
+    assert len(set(ends)) == 2
+    assert pseudonyms.restored(f"accounts …{ends[0]} and …{ends[1]}") == "accounts …3333 and …9012"
+
+
 def test_a_name_that_is_a_word_of_ours_stays_in_running_text_and_goes_where_names_stand() -> None:
     pseudonyms = of({"ClusterName": "remaining"})
     assert pseudonyms.text("kernel: 5 remaining at step 3") == "kernel: 5 remaining at step 3"
