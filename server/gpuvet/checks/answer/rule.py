@@ -33,9 +33,8 @@ class Reading:
     def is_quoted(self, unit: Unit, start: int, end: int) -> bool:
         """Say whether words of a unit stand in quotation marks, or in code: others' words."""
         at = unit.start + start
-        return self.draft.in_quotes(at) or any(
-            span.start <= at and unit.start + end <= span.end for span in self.draft.code_spans
-        )
+        span = self.draft.code_span_at(at)
+        return self.draft.in_quotes(at) or (span is not None and unit.start + end <= span.end)
 
     def statement_of(self, clause: str) -> str | None:
         """Return the sentence of a report that holds a clause word for word, or None."""
