@@ -5,7 +5,7 @@ line and column of the text as written.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 MOST_CHARACTERS = 40_000  # the most a tool's answer may have (contract), and so a draft
 _HEADLINE_SENTENCES = 2
+_LONGEST_UNIT = 4_000  # characters; a longer sentence is read in pieces
 
 
 class UnitKind(StrEnum):
@@ -249,12 +250,19 @@ def _is_underline(raw: str, at: int) -> bool:
 def _spans(raw: str, kept: list[int], start: int) -> Iterator[Span]:
     """Yield the code spans of a line, in the words."""
     for found in re.finditer(r"(`+)(.+?)\1(?!`)", raw):
-        inside = [i for i, place in enumerate(kept) if found.start(2) <= place < found.end(2)]
-        if inside:
-            yield Span(start + inside[0], start + inside[-1] + 1)
+        first, last = bisect_left(kept, found.start(2)), bisect_left(kept, found.end(2))
+        if last > first:
+            yield Span(start + first, start + last)
 
 
 def _units(words: str, lines: list[_Line]) -> Iterator[Unit]:
+    for unit in _whole_units(words, lines):
+        for begin in range(0, len(unit.text), _LONGEST_UNIT):
+            piece = unit.text[begin : begin + _LONGEST_UNIT]
+            yield unit._replace(text=piece, start=unit.start + begin)
+
+
+def _whole_units(words: str, lines: list[_Line]) -> Iterator[Unit]:
     for number, block in enumerate(_blocks(lines)):
         first = block[0]
         if first.form in {_Form.TEXT, _Form.ITEM}:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpuvet.checks.answer.backing import PAIR, Backing, Quantity, follows, quantity
 from gpuvet.checks.answer.moments import Moment, moments_in
-from gpuvet.checks.answer.phrases import is_about
+from gpuvet.checks.answer.phrases import is_about, just_before
 from gpuvet.checks.answer.units import SECONDS, Unit, seconds_of, unit_after
 from gpuvet.parse.draft import Draft, UnitKind
 from gpuvet.parse.figures import figures
@@ -134,7 +134,7 @@ class Tracing:
                 continue
             end = at + len(figure.shown)
             unit = unit_after(text, end)
-            if unit in _LENGTHS and _AHEAD.search(text, 0, at):
+            if unit in _LENGTHS and _AHEAD.search(just_before(text, at)):
                 continue
             scale = (
                 1.0
@@ -201,7 +201,7 @@ class Tracing:
         digits = _DIGITS.match(words, at)
         if digits is None:
             return False
-        is_named = _ACCOUNT.search(words, 0, at) is not None
+        is_named = _ACCOUNT.search(just_before(words, at)) is not None
         if len(digits[0]) == 12:
             return is_named or digits[0] in self._backing.accounts
         is_end = any(account.endswith(digits[0]) for account in self._backing.accounts)
