@@ -16,6 +16,7 @@ from gpuvet.checks.answer.words_of_absence import (
     MEASURED,
     NAMED_STATE,
     PAIR,
+    RUN_HOURS,
     STATE,
     TAKEN_BACK,
     UNSAID,
@@ -116,6 +117,8 @@ def _stated(reading: Reading) -> list[tuple[Unit, re.Match[str]]]:
 def _hours_of(reading: Reading) -> Iterator[tuple[Unit, re.Match[str]]]:
     tables = re.search(r"\bhours?\b|\bh\b", reading.draft.words) is not None
     for unit in reading.draft.prose:
+        if RUN_HOURS.search(unit.text):
+            continue
         found = HOURS.search(unit.text)
         if found is None and tables and unit.kind is UnitKind.ROW:
             found = PAIR.search(unit.text)
