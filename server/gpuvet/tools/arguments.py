@@ -73,9 +73,9 @@ class Nodes(Account):
 
     cluster: str | None = Field(None, description="Name or ARN.", max_length=400)
     instances: str | None = Field(
-        None, description="Instead of cluster: ids with commas.", max_length=800
+        None, description="Or instance ids with commas.", max_length=800
     )
-    tag: str | None = Field(None, description="Instead of cluster: KEY=VALUE.", max_length=400)
+    tag: str | None = Field(None, description="Or a tag, KEY=VALUE.", max_length=400)
 
 
 class Paged(Arguments):
@@ -83,7 +83,7 @@ class Paged(Arguments):
 
     detail: Detail = "summary"
     cursor: str | None = Field(
-        None, description="Goes on after an earlier answer.", max_length=12_000
+        None, description="From an earlier answer.", max_length=12_000
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from gpuvet.aws.budget import MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
@@ -10,9 +9,7 @@ from gpuvet.errors import UsageError
 from gpuvet.model.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from gpuvet.aws.door import AwsDoor
     from gpuvet.aws.live_account import Entered, LiveAccounts
-    from gpuvet.aws.remembered import Memory
     from gpuvet.model.access import AccessReport
     from gpuvet.tools.arguments import Where
     from gpuvet.tools.request import AccountDoor, Opened
@@ -35,8 +32,6 @@ class LiveSource:
         self._calls = calls
         self._max_scan_gb = max_scan_gb
         self._allowed_groups = tuple(allowed_groups)
-        self._lock = Lock()
-        self._memory: Memory | None = None
 
     def case(
         self,
@@ -57,10 +52,10 @@ class LiveSource:
                 "name which nodes: cluster (name or ARN), instances or tag; list_clusters names "
                 "the clusters of the account"
             )
-        opened, budget = self._enter(where)
+        opened = self._enter(where)
         clock = now or self._accounts.clock.now()
         case = live_case(
-            self._remembered(opened, clock),
+            opened.door,
             target,
             now=clock,
             region=opened.who.region,
@@ -69,9 +64,7 @@ class LiveSource:
             max_scan_gb=self._max_scan_gb,
             progress=progress,
         )
-        return Opened(
-            case, clock, self._allowed_groups, is_over=lambda: budget.shortage() is not None
-        )
+        return Opened(case, clock, self._allowed_groups, is_over=opened.is_over)
 
     def account(
         self, where: "Where", *, now: datetime | None = None, progress: Progress = silent
@@ -80,14 +73,14 @@ class LiveSource:
         from gpuvet.aws.watched import WatchedAws
         from gpuvet.tools.request import AccountDoor
 
-        opened, budget = self._enter(where)
+        opened = self._enter(where)
         clock = now or self._accounts.clock.now()
         return AccountDoor(
-            WatchedAws(self._remembered(opened, clock), progress),
+            WatchedAws(opened.door, progress),
             clock,
             opened.who.account,
             opened.who.region,
-            is_over=lambda: budget.shortage() is not None,
+            is_over=opened.is_over,
         )
 
     def access(self, where: "Where", *, progress: Progress = silent) -> "AccessReport":
@@ -102,17 +95,8 @@ class LiveSource:
             progress=progress,
         )
 
-    def _enter(self, where: "Where") -> "tuple[Entered, Budget]":
+    def _enter(self, where: "Where") -> "Entered":
         budget = Budget(self._seconds, self._calls, monotonic=self._accounts.clock.monotonic)
-        opened = self._accounts.enter(
+        return self._accounts.enter(
             profile=where.profile, region=where.region, role=where.role, budget=budget
         )
-        return opened, budget
-
-    def _remembered(self, opened: "Entered", clock: datetime) -> "AwsDoor":
-        """Return the door of a question, with what its earlier pages have read."""
-        from gpuvet.aws.remembered import Memory
-
-        with self._lock:
-            self._memory = self._memory or Memory()
-        return self._memory.door((opened.login, opened.who, clock), opened.door)
