@@ -24,6 +24,12 @@ TOOLS = {
 }
 
 
+MODES = (
+    *("node_verdicts", "log_coverage", "incident_report", "timeline"),
+    *("audit_report", "preflight_report"),
+)
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
@@ -60,6 +66,19 @@ def assert_fits(result: CallToolResult, most: int, total: int | None = None) -> 
     assert max(size_of(page), len(text_of(result))) <= most
     assert (page.get("cursor") is None) == (page["shown"] == page["total"])
     return page
+
+
+@pytest.mark.parametrize("detail", ["summary", "full"])
+@pytest.mark.parametrize("tool", MODES)
+async def test_modes_and_calculators_over_a_fleet_stay_within_their_bytes(
+    tool: str, detail: str
+) -> None:
+    async with connected(live_server(account(FEWER))) as client:
+        result = await client.call_tool(tool, {"cluster": CLUSTER, "detail": detail})
+    page = page_of(result)
+    most = {"summary": 8_000, "full": 32_000}[detail]
+    assert max(size_of(page), len(text_of(result))) <= most
+    assert page["shown"] == page["total"] or size_of(page) > most // 2
 
 
 async def test_alike_nodes_are_counted_and_those_that_failed_come_first() -> None:
