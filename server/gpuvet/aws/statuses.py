@@ -4,6 +4,7 @@ Codes are matched exactly. A code that stands nowhere here is UNVERIFIED without
 own: we then know that nothing was read, and not why.
 """
 
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpuvet.model.evidence import Reason, Status
@@ -28,7 +29,7 @@ _GATED = Meaning(Status.NOT_SUPPORTED, Reason.NOT_SUPPORTED)
 _UNKNOWN = Meaning(Status.UNVERIFIED, None)
 
 # EC2 says UnauthorizedOperation; the query protocol says AccessDenied without "Exception".
-MEANINGS = {
+_AWS = {
     "UnauthorizedOperation": _DENIED,
     "AccessDeniedException": _DENIED,
     "AccessDenied": _DENIED,
@@ -106,7 +107,7 @@ MEANINGS = {
 }
 
 # Of the doors that are no AWS API (`live_http.py`): our own names for what came of a request.
-MEANINGS |= {
+_OURS = {
     # Prometheus' "execution" and Kubernetes' own words are left to the HTTP status.
     "AnswerTooLarge": Meaning(Status.UNVERIFIED, Reason.ROW_CAP),
     "TooManySamples": Meaning(Status.UNVERIFIED, Reason.ROW_CAP),
@@ -116,6 +117,7 @@ MEANINGS |= {
     # A private endpoint asked from outside: the next try would wait as long.
     "ConnectTimeout": Meaning(Status.UNVERIFIED, Reason.TIMED_OUT),
 }
+MEANINGS = MappingProxyType({**_AWS, **_OURS})
 
 # No connection came about; a read time-out or a 5xx is one request's own.
 NO_CONNECTION = frozenset(

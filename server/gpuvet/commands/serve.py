@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,10 @@ from gpuvet.commands.serve_http import add_http, http_settings_of
 if TYPE_CHECKING:
     from gpuvet.tools.request import Evidence
 
-_NO_IDENTITY = dict.fromkeys(
+_NO_IDENTITY: Mapping[str, str] = dict.fromkeys(
     ("profile", "role"), "over HTTP no caller chooses an identity; it was given at start"
 )
+_NOTHING: Mapping[str, str] = {}
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         _evidence(args),
         is_account=args.case is None,
         choice=args.tools,
-        without=_NO_IDENTITY if args.http else {},
+        without=_NO_IDENTITY if args.http else _NOTHING,
     )
     if settings is None:
         server.run()

@@ -239,7 +239,8 @@ def _spans(raw: str, kept: list[int], start: int) -> Iterator[Span]:
 
 
 def _units(words: str, lines: list[_Line]) -> Iterator[Unit]:
-    block, before = -1, _Form.BLANK
+    block = -1
+    before: _Form = _Form.BLANK
     pending: list[_Line] = []
 
     def flush() -> Iterator[Unit]:

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def test_clusters_of_several_regions_make_one_fleet_and_a_missing_one_is_named(
     held = {("train-a", "us-west-2"): S03, ("train-b", "eu-west-1"): S06}
 
     @contextmanager
-    def recorded(args: argparse.Namespace) -> Iterator[Case]:
+    def recorded(args: argparse.Namespace) -> Generator[Case]:
         (region,) = args.region
         if (args.cluster, region) not in held:
             raise UsageError(f"no cluster {args.cluster} in {region}")

@@ -170,7 +170,7 @@ def _agent_only(report: Mapping[str, Any]) -> Iterator[str]:
     states: dict[str, set[CoverageStatus]] = {}
     for row in objects_at(report, "coverage"):
         status = _member(CoverageStatus, row.get("status"))
-        if status in VISIBLE:
+        if status is not None and status in VISIBLE:
             states.setdefault(str(row.get("node")), set()).add(status)
     for node, seen in states.items():
         if CoverageStatus.MEASURED not in seen:
