@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 from moto.server import ThreadedMotoServer
 
+from gpuvet.app import build_server
 from gpuvet.aws.budget import Budget
 from gpuvet.aws.live_account import LiveAccounts
 from gpuvet.aws.login import admitted
@@ -24,6 +25,7 @@ from gpuvet.cli import main
 from gpuvet.model.access import Access
 from gpuvet.model.evidence import Reason, Status
 from gpuvet.modes.access import account_access
+from gpuvet.tools.live_source import LiveSource
 
 __all__ = ["keys", "no_machine"]
 
@@ -214,6 +216,29 @@ async def test_single_sources_of_a_live_account_are_shown_over_stdio(account: st
     # moto's server knows no capacity reservations: that shows, and is no empty list.
     unread = {row["what"] for row in pages["list_nodes"]["not_seen"]}
     assert "capacity reservations (ec2:DescribeCapacityReservations)" in unread
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("account")
+async def test_a_question_that_runs_out_of_calls_is_gone_on_with_by_its_cursor() -> None:
+    nodes = running(3, **{"parallelcluster:cluster-name": "lab"})
+    live = accounts()
+    live.enter()  # who asks is known from now on
+    source = LiveSource(live, calls=5)
+    asked: dict[str, object] = {"cluster": "lab"}
+    unread: list[set[str]] = []
+    page: dict[str, Any] = {}
+    async with Client(build_server(source, is_account=True)) as connected:
+        for _ in range(12):
+            result = await connected.call_tool("list_nodes", asked)
+            page = result.structured_content or {}
+            unread.append({r["what"] for r in page["not_seen"] if r["reason"] == "budget"})
+            if page.get("cursor") is None:
+                break
+            asked = {"cursor": page["cursor"]}
+    assert unread[0] != set()
+    assert unread[-1] == set(), "the last answer left nothing for lack of calls"
+    assert sorted(row["node"] for row in page["rows"]) == sorted(nodes)
 
 
 @pytest.fixture

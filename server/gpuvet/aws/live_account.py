@@ -33,11 +33,6 @@ class Entered(NamedTuple):
     door: LiveAws
     who: Who
     login: Login
-    budget: Budget
-
-    def is_over(self) -> bool:
-        """Say whether time or calls are used up."""
-        return self.budget.shortage() is not None
 
 
 class LiveAccounts:
@@ -92,7 +87,7 @@ class LiveAccounts:
             )
 
         who = self._known.get((login, where)) or self._identify(door(None), login, where)
-        return Entered(door(who.account), who, login, spending)
+        return Entered(door(who.account), who, login)
 
     def _ready(self, login: Login, region: str | None) -> "tuple[Clients, str]":
         from gpuvet.aws.live_clients import Clients

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from gpuvet.aws.budget import MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
@@ -9,7 +10,9 @@ from gpuvet.errors import UsageError
 from gpuvet.model.progress import Progress, silent
 
 if TYPE_CHECKING:
+    from gpuvet.aws.door import AwsDoor
     from gpuvet.aws.live_account import Entered, LiveAccounts
+    from gpuvet.aws.remembered import Memory
     from gpuvet.model.access import AccessReport
     from gpuvet.tools.arguments import Where
     from gpuvet.tools.request import AccountDoor, Opened
@@ -32,6 +35,8 @@ class LiveSource:
         self._calls = calls
         self._max_scan_gb = max_scan_gb
         self._allowed_groups = tuple(allowed_groups)
+        self._lock = Lock()
+        self._memory: Memory | None = None
 
     def case(
         self,
@@ -52,10 +57,10 @@ class LiveSource:
                 "name which nodes: cluster (name or ARN), instances or tag; list_clusters names "
                 "the clusters of the account"
             )
-        opened = self._enter(where)
+        opened, budget = self._enter(where)
         clock = now or self._accounts.clock.now()
         case = live_case(
-            opened.door,
+            self._remembered(opened, clock),
             target,
             now=clock,
             region=opened.who.region,
@@ -64,7 +69,9 @@ class LiveSource:
             max_scan_gb=self._max_scan_gb,
             progress=progress,
         )
-        return Opened(case, clock, self._allowed_groups, is_over=opened.is_over)
+        return Opened(
+            case, clock, self._allowed_groups, is_over=lambda: budget.shortage() is not None
+        )
 
     def account(
         self, where: "Where", *, now: datetime | None = None, progress: Progress = silent
@@ -73,14 +80,14 @@ class LiveSource:
         from gpuvet.aws.watched import WatchedAws
         from gpuvet.tools.request import AccountDoor
 
-        opened = self._enter(where)
+        opened, budget = self._enter(where)
         clock = now or self._accounts.clock.now()
         return AccountDoor(
-            WatchedAws(opened.door, progress),
+            WatchedAws(self._remembered(opened, clock), progress),
             clock,
             opened.who.account,
             opened.who.region,
-            is_over=opened.is_over,
+            is_over=lambda: budget.shortage() is not None,
         )
 
     def access(self, where: "Where", *, progress: Progress = silent) -> "AccessReport":
@@ -95,8 +102,17 @@ class LiveSource:
             progress=progress,
         )
 
-    def _enter(self, where: "Where") -> "Entered":
+    def _enter(self, where: "Where") -> "tuple[Entered, Budget]":
         budget = Budget(self._seconds, self._calls, monotonic=self._accounts.clock.monotonic)
-        return self._accounts.enter(
+        opened = self._accounts.enter(
             profile=where.profile, region=where.region, role=where.role, budget=budget
         )
+        return opened, budget
+
+    def _remembered(self, opened: "Entered", clock: datetime) -> "AwsDoor":
+        """Return the door of a question, with what its earlier pages have read."""
+        from gpuvet.aws.remembered import Memory
+
+        with self._lock:
+            self._memory = self._memory or Memory()
+        return self._memory.door((opened.login, opened.who, clock), opened.door)
