@@ -249,7 +249,7 @@ QUERY = {"logGroupNames": ["g"], "queryString": "q", "startTime": 0, "endTime": 
 
 def logs_account(stored: int, taken_in: Sequence[float]) -> RecordedAws:
     group = {"logGroupName": "g", "storedBytes": stored}
-    result = {"Id": "bytes", "Values": list(taken_in), "StatusCode": "Complete"}
+    result = {"Id": "b0", "Values": list(taken_in), "StatusCode": "Complete"}
     return account(
         call("logs:DescribeLogGroups", {"logGroups": [group]}),
         call("cloudwatch:GetMetricData", {"MetricDataResults": [result]}),

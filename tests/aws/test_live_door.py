@@ -414,7 +414,7 @@ def test_results_are_waited_for_until_the_query_has_ended_and_paged() -> None:
     answer = read("logs:GetQueryResults", looks, time, queryId="q")
     assert answer.status is Status.OK
     assert [row for page in answer.value or () for row in page["results"]] == [["a"], ["b"]]
-    assert time.waits == [0.25, 0.5]
+    assert time.waits == [0.5, 0.5]  # more seldom the longer it takes
 
 
 @pytest.mark.parametrize("state", ["Failed", "Cancelled", "Timeout"])

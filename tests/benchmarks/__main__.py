@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
 # The path is set only now.
-from benchmarks import audit, cold, http, incident, lines, scan, serve, verdicts  # noqa: E402
+from benchmarks import audit, cold, fleet, http, incident, lines, scan, serve, verdicts  # noqa: E402
 
-NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "http")
+NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "fleet", "http")
 
 
 def main() -> int:
@@ -26,7 +26,8 @@ def main() -> int:
     parser.add_argument("name", nargs="?", choices=(*NAMES, "all"), default="all")
     parser.add_argument("--gigabytes", type=float, default=0.25, help="size of the scanned log")
     parser.add_argument("--lines", type=int, default=200_000, help="candidate lines to parse")
-    parser.add_argument("--nodes", type=int, default=4_096, help="of the audited fleet")
+    parser.add_argument("--nodes", type=int, nargs="+", help="of a fleet; the audit takes one size")
+    parser.add_argument("--kinds", nargs="+", default=["parallelcluster"], help="of fleets")
     parser.add_argument("--hours", type=int, default=168, help="audited")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
@@ -38,7 +39,12 @@ def main() -> int:
         "http": lambda: http.run(runs=options.runs),
         "verdicts": lambda: verdicts.run(runs=options.runs),
         "incident": lambda: incident.run(runs=options.runs),
-        "audit": lambda: audit.run(nodes=options.nodes, hours=options.hours, runs=options.runs),
+        "audit": lambda: audit.run(
+            nodes=(options.nodes or [4_096])[0], hours=options.hours, runs=options.runs
+        ),
+        "fleet": lambda: fleet.run(
+            sizes=tuple(options.nodes or fleet.SIZES), kinds=tuple(options.kinds)
+        ),
     }
     for name in NAMES if options.name == "all" else (options.name,):
         actions[name]()

@@ -12,6 +12,8 @@ from typing import NamedTuple
 # Ours: over MCP a request has 45 s and 300 calls; on the command line it has 10 minutes.
 MCP_SECONDS, MCP_CALLS = 45.0, 300
 CLI_SECONDS = 600.0
+# Ours: of a request's time, kept for judging and wording what was read; 4,096 nodes take 5 s.
+JUDGING_SECONDS = 6.0
 # coverage.md: what log queries may scan, about a quarter of a dollar in us-east-1.
 SCAN_GB = 50.0
 
@@ -39,19 +41,21 @@ class Budget:
         seconds: float = CLI_SECONDS,
         calls: int | None = None,
         *,
+        kept: float = 0.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start the stopwatch.
 
         Args:
-            seconds: From now until no more is asked.
+            seconds: From now until the answer is due.
             calls: How many requests may leave; None: as many as the time allows.
+            kept: The part of the seconds, at their end, in which nothing more is asked.
             monotonic: The stopwatch.
         """
         self._seconds = seconds
         self._calls = calls
         self._monotonic = monotonic
-        self._end = monotonic() + seconds
+        self._end = monotonic() + seconds - min(kept, seconds / 2)
         self._made = 0
         self._lock = threading.Lock()
 

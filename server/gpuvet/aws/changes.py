@@ -74,13 +74,8 @@ def read_trail(door: AwsDoor, window: Window, names: Sequence[str] = tuple(EVENT
     changes: dict[str, Change] = {}
     missed: list[Missed] = []
     evidence: list[str] = []
-    for name in names:
-        params = {
-            "LookupAttributes": [{"AttributeKey": "EventName", "AttributeValue": name}],
-            "StartTime": window.start,
-            "EndTime": window.end,
-        }
-        answer: Envelope[Any] = door.read("cloudtrail:LookupEvents", params)
+    for name, (operation, params) in zip(names, trail_reads(window, names), strict=True):
+        answer: Envelope[Any] = door.read(operation, params)
         if not answer.status.is_complete:
             missed.append(Missed(name=name, status=answer.status, reason=answer.reason))
         evidence.append(answer.evidence)
@@ -99,6 +94,23 @@ def read_trail(door: AwsDoor, window: Window, names: Sequence[str] = tuple(EVENT
         missed=tuple(missed),
         asked=tuple(names),
         evidence=tuple(evidence),
+    )
+
+
+def trail_reads(
+    window: Window, names: Sequence[str] = tuple(EVENT_NAMES)
+) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Return the reads of `read_trail`: a look-up takes one name, and two a second may be made."""
+    return tuple(
+        (
+            "cloudtrail:LookupEvents",
+            {
+                "LookupAttributes": [{"AttributeKey": "EventName", "AttributeValue": name}],
+                "StartTime": window.start,
+                "EndTime": window.end,
+            },
+        )
+        for name in names
     )
 
 

@@ -1,48 +1,36 @@
 """The log door over CloudWatch Logs: discovery by substring, counts and lines by Logs Insights.
 
 It speaks to AWS through the AWS door only, so the live and the recorded side share it. A group
-that was denied, or a query that did not end, is a status on its streams, never an absence.
+that was denied, or a query that did not end, is a status on its streams and hours, never an
+absence.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from gpuvet.aws.door import AwsDoor, LineSearch, LogLine, LogStream, NodeName
+from gpuvet.aws.door import AwsDoor, LineGap, LineSearch, LogLine, LogStream, NodeName
+from gpuvet.aws.log_asks import HOUR, Asked, LogAsks, Query, hours_around, whole_groups
 from gpuvet.aws.log_queries import (
     CANDIDATES,
-    MOST_LINES,
-    MOST_ROWS,
     bins_query,
-    find_query,
+    hours_query,
     kernel_query,
     lines_query,
-    query_parts,
+    packed,
 )
-from gpuvet.aws.log_store import from_milliseconds, group_name
-from gpuvet.aws.stream_names import owned_streams
+from gpuvet.aws.log_streams import LogStreams
+from gpuvet.aws.node_groups import GroupFacts, LogGroups
+from gpuvet.aws.query_runs import Ask, Found, QueryRuns, Row, Unread, group_of
+from gpuvet.aws.stream_counts import Counted, stream_counts, without_kernel
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.coverage import HourCount, LogClass, StreamCounts
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
-from gpuvet.model.untyped import objects_at, text_at, whole_at
-from gpuvet.parse.shipper import shipper_of_name
 from gpuvet.parse.wrappers import instance_id
 
 T = TypeVar("T")
-
-# coverage.md: the cluster's own names first, then these.
-SUBSTRINGS = ("kernel", "messages", "syslog", "system", "dmesg", "journal", "gpu")
-# Ours: how far back kernel lines are looked for where the group's age is not known.
-_LIFETIME = timedelta(days=30)
-_HOUR = timedelta(hours=1)
-
-
-class _Group(NamedTuple):
-    name: str
-    created: datetime | None
-    retention_days: int | None
-    log_class: LogClass
 
 
 class _Outcome(NamedTuple):
@@ -55,15 +43,6 @@ class _Outcome(NamedTuple):
 _READ = _Outcome(Status.OK)
 
 
-class _Rows(NamedTuple):
-    """What one query came to."""
-
-    rows: tuple[Mapping[str, str], ...]
-    status: Status
-    reason: Reason | None = None
-    evidence: str | None = None
-
-
 class CloudWatchLogs:
     """See `LogDoor`."""
 
@@ -74,6 +53,7 @@ class CloudWatchLogs:
         clusters: Sequence[str] = (),
         account: str | None = None,
         now: datetime | None = None,
+        runs: QueryRuns | None = None,
     ) -> None:
         """Look through a door.
 
@@ -82,71 +62,102 @@ class CloudWatchLogs:
             clusters: Names of the cluster: HyperPod, EKS, ParallelCluster.
             account: For evidence ids.
             now: When it is asked; the end of kernel look-ups.
+            runs: The queries of the question, where others ask some too.
         """
-        self._door = door
-        self._clusters = tuple(clusters)
         self._account = account
         self._now = now
-        self._groups: dict[str, _Group] = {}
+        self._groups = LogGroups(door, clusters)
+        self._runs = runs or QueryRuns(door)
+        self._asks = LogAsks(self._groups)
+        self._streams = LogStreams(door, self._groups, self._asks, self._runs, now=now)
 
-    def streams(self, nodes: Sequence[NodeName]) -> Envelope[tuple[LogStream, ...]]:
+    def streams(
+        self,
+        nodes: Sequence[NodeName],
+        window: Window | None = None,
+        *,
+        lines: Sequence[Window] = (),
+    ) -> Envelope[tuple[LogStream, ...]]:
         """Return the streams whose names carry a name of these nodes; see `LogDoor.streams`."""
-        notes: list[str] = []
-        troubles: list[Envelope[Any]] = []
-        names = self._group_names(nodes, notes, troubles)
-        found: list[LogStream] = []
-        for name in names:
-            answer = self._door.read("logs:DescribeLogStreams", {"logGroupName": name})
-            if not answer.status.is_complete:
-                troubles.append(answer)
-                notes.append(f"streams of {name}: {_why(answer)}")
-            for page in answer.value or ():
-                for row in objects_at(page, "logStreams"):
-                    found.extend(owned_streams(name, text_at(row, "logStreamName") or "", nodes))
-        asked = {"groups": names, "nodes": sorted(node.node for node in nodes)}
-        outcome = _worst(troubles, has_value=bool(found))
-        return self._envelope("streams", asked, tuple(found), outcome, notes=notes)
+        found = self._streams.of(nodes, window, lines)
+        groups = found.groups
+        asked = {"groups": [*groups.own, *groups.foreign], "nodes": sorted(n.node for n in nodes)}
+        outcome = _worst(found.troubles, found.missed, has_value=bool(found.streams))
+        if groups.left_out and outcome == _READ:
+            outcome = _Outcome(Status.PARTIAL, Reason.BUDGET)
+        return self._envelope("streams", asked, found.streams, outcome, notes=found.notes)
 
     def group_streams(self, prefix: str) -> Envelope[tuple[LogStream, ...]]:
         """Return every stream of the groups under a prefix; see `LogDoor.group_streams`."""
-        troubles: list[Envelope[Any]] = []
-        found: list[LogStream] = []
-        answer = self._door.read("logs:DescribeLogGroups", {"logGroupNamePrefix": prefix})
-        names = [
-            text_at(row, "logGroupName") or ""
-            for page in answer.value or ()
-            for row in objects_at(page, "logGroups")
-        ]
-        troubles += [] if answer.status.is_complete else [answer]
-        for name in filter(self._is_of_the_cluster, names):
-            answer = self._door.read("logs:DescribeLogStreams", {"logGroupName": name})
-            troubles += [] if answer.status.is_complete else [answer]
-            found.extend(
-                LogStream(node="", group=name, stream=text_at(row, "logStreamName") or "")
-                for page in answer.value or ()
-                for row in objects_at(page, "logStreams")
-            )
-        outcome = _worst(troubles, has_value=bool(found))
-        return self._envelope("group_streams", {"prefix": prefix}, tuple(found), outcome)
-
-    def _is_of_the_cluster(self, group: str) -> bool:
-        return not self._clusters or any(name in group for name in self._clusters)
+        streams, troubles, missed = self._streams.under(prefix)
+        outcome = _worst(troubles, missed, has_value=bool(streams))
+        return self._envelope("group_streams", {"prefix": prefix}, tuple(streams), outcome)
 
     def hourly_counts(
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[StreamCounts, ...]]:
         """Return lines per hour and whether a stream ever carried kernel lines."""
-        start = window.start.replace(minute=0, second=0, microsecond=0)
-        end = window.end.replace(minute=0, second=0, microsecond=0)
-        span = Window(start=start, end=end if end == window.end else end + _HOUR)
-        counts: list[StreamCounts] = []
-        for name, members in _by_group(streams).items():
-            group = self._group(name)
-            for part in query_parts(members):
-                counts.extend(self._counted(group, part, span))
-        asked = {"streams": _names(streams)}
+        span = hours_around(window)
+        facts = self._groups.facts(one.group for one in streams if one.group is not None)
+        counted = Counted(span)
+        for asked, found in self._answers(streams, span, bins_query, "hour"):
+            counted.add(asked, found)
+        ever = self._kernel_ever(without_kernel(streams, counted), facts)
+        counts = tuple(
+            stream_counts(one, facts[one.group], counted, ever)
+            for one in streams
+            if one.group is not None
+        )
         outcome = _worst_of([_Outcome(one.bins_status, one.bins_reason) for one in counts])
-        return self._envelope("hourly_counts", asked, tuple(counts), outcome, window=span)
+        asked_of = {"streams": _names(streams)}
+        return self._envelope("hourly_counts", asked_of, counts, outcome, window=span)
+
+    def _kernel_ever(
+        self, streams: Sequence[LogStream], facts: Mapping[str, GroupFacts]
+    ) -> Counted | None:
+        """Search streams without kernel lines in the window further back, by their names."""
+        names = [
+            (one.group, one.stream)
+            for one in streams
+            if one.group is not None and facts[one.group].log_class is not LogClass.DELIVERY
+        ]
+        if not names:
+            return None
+        until = self._now or self._streams.looked_at().end
+        since = min(facts[group].life(until) for group, _ in names)
+        life = Window(start=since, end=max(until, since + HOUR))
+        asked = [
+            Asked(Ask(part.groups, kernel_query(part), life), part.streams)
+            for part in packed(names, kernel_query)
+        ]
+        counted = Counted(life)
+        for one, found in zip(asked, self._runs.found([one.ask for one in asked]), strict=True):
+            counted.add(one, found)
+        return counted
+
+    def group_hours(self, prefix: str, window: Window) -> Envelope[tuple[HourCount, ...]]:
+        """Return lines per hour of all groups under a prefix; see `LogDoor.group_hours`."""
+        names, listing = self._groups.under(prefix)
+        asks = self._hours_asks(names, window)
+        answers = self._runs.found(asks)
+        lines: dict[datetime, int] = {}
+        for row in (row for one in answers for row in one.rows):
+            hour = as_datetime(row.get("hour"))
+            if hour is not None:
+                lines[hour] = lines.get(hour, 0) + int(row.get("lines", "0"))
+        counts = tuple(HourCount(hour=hour, lines=n) for hour, n in sorted(lines.items()) if n)
+        troubles = [] if listing.status.is_complete else [listing]
+        missed = [one for found in answers for one in found.unread]
+        outcome = _worst(troubles, missed, has_value=bool(counts))
+        asked = {"prefix": prefix}
+        return self._envelope("group_hours", asked, counts, outcome, window=window)
+
+    def _hours_asks(self, groups: Sequence[str], window: Window) -> list[Ask]:
+        own = [name for name in groups if self._groups.is_of_the_cluster(name)]
+        return [
+            Ask(part.groups, hours_query(part), hours_around(window), "hour")
+            for part in whole_groups(own)
+        ]
 
     def gpu_lines(
         self, streams: Sequence[LogStream], window: Window
@@ -160,131 +171,99 @@ class CloudWatchLogs:
         """Return the lines that match a pattern; see `LogDoor.lines_like`."""
         return self._matching("lines_like", streams, window, pattern)
 
+    def unread_lines(self, streams: Sequence[LogStream], window: Window) -> tuple[LineGap, ...]:
+        """Return where `gpu_lines` did not read all; see `LogDoor.unread_lines`."""
+        return tuple(
+            LineGap(
+                node=one.node,
+                group=one.group,
+                stream=one.stream,
+                window=missed.window,
+                reason=missed.reason,
+            )
+            for asked, found in self._answers(streams, window, lines_query, "@timestamp")
+            for missed in found.unread
+            for one in streams
+            if one.group in missed.groups and (not asked.streams or one.stream in asked.streams)
+        )
+
     def _matching(
         self, operation: str, streams: Sequence[LogStream], window: Window, pattern: str
     ) -> Envelope[tuple[LogLine, ...]]:
         lines: list[LogLine] = []
-        outcomes: list[_Rows] = []
-        for name, members in _by_group(streams).items():
-            for part in query_parts(members):
-                rows = self._query(name, lines_query(part, pattern), window, MOST_LINES)
-                outcomes.append(rows)
-                lines.extend(_lines(name, part, rows.rows))
-        asked = {"streams": _names(streams), "pattern": pattern}
-        outcome = _worst_of([_Outcome(one.status, one.reason) for one in outcomes])
-        return self._envelope(operation, asked, tuple(lines), outcome, window=window)
+        outcomes: list[_Outcome] = []
+        owners = self._owners_of(streams)
+        for asked, found in self._answers(streams, window, _like(pattern), "@timestamp"):
+            outcomes += _outcomes(found)
+            lines.extend(_lines(found.rows, asked.ask.groups, owners))
+        asked_of = {"streams": _names(streams), "pattern": pattern}
+        outcome = _worst_of(outcomes)
+        return self._envelope(operation, asked_of, tuple(lines), outcome, window=window)
+
+    def _owners_of(self, streams: Sequence[LogStream]) -> Callable[[str, str], Sequence[str]]:
+        """Return whose a stream is: as asked for, and in a whole group also by its name."""
+        known: dict[tuple[str, str], list[str]] = {}
+        for one in streams:
+            known.setdefault((one.group or "", one.stream), []).append(one.node)
+        asked = {one.node for one in streams}
+
+        def owners(group: str, stream: str) -> Sequence[str]:
+            found = known.get((group, stream))
+            if found is None and group in self._asks.whole:
+                found = [node for node in self._streams.owners.of(stream) if node in asked]
+                known[group, stream] = found
+            return found or ()
+
+        return owners
 
     def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines a search asks for; see `LogDoor.find`."""
+        asks, outcomes = self._find_asks(search)
         lines: list[LogLine] = []
-        outcomes: list[_Outcome] = []
-        for name in self._named_like(search.groups, outcomes):
-            rows = self._query(
-                name, find_query(search.pattern, search.streams), search.window, MOST_LINES
-            )
-            outcomes.append(_Outcome(rows.status, rows.reason))
-            lines.extend(_found_lines(name, rows.rows))
+        for ask, found in zip(asks, self._runs.found(asks), strict=True):
+            outcomes += _outcomes(found)
+            lines.extend(_lines(found.rows, ask.groups, lambda _, name: [instance_id(name) or ""]))
         asked = search.model_dump(mode="json", exclude={"window"})
         outcome = _worst_of(outcomes)
         return self._envelope("find", asked, tuple(lines), outcome, window=search.window)
 
-    def _named_like(self, prefixes: Sequence[str], outcomes: list[_Outcome]) -> list[str]:
-        """Return the groups under these prefixes; a listing that failed is an outcome too."""
+    def _find_asks(self, search: LineSearch) -> tuple[list[Ask], list[_Outcome]]:
         names: dict[str, None] = {}
-        for prefix in prefixes:
-            answer = self._door.read("logs:DescribeLogGroups", {"logGroupNamePrefix": prefix})
-            if not answer.status.is_complete:
-                outcomes.append(_Outcome(answer.status, answer.reason))
-            for page in answer.value or ():
-                for row in objects_at(page, "logGroups"):
-                    name = group_name(text_at(row, "logGroupName") or "")
-                    if name.startswith(prefix):
-                        names[name] = None
-        return sorted(names)
+        outcomes: list[_Outcome] = []
+        for prefix in search.groups:
+            under, listing = self._groups.under(prefix)
+            names |= dict.fromkeys(under)
+            if not listing.status.is_complete:
+                outcomes.append(_Outcome(listing.status, listing.reason))
+        asks = [
+            Ask(part.groups, lines_query(part, search.pattern), search.window, "@timestamp")
+            for part in whole_groups(sorted(names), search.streams)
+        ]
+        return asks, outcomes
 
-    def _group_names(
-        self, nodes: Sequence[NodeName], notes: list[str], troubles: list[Envelope[Any]]
-    ) -> list[str]:
-        names = dict.fromkeys(group for node in nodes for group in node.groups)
-        for pattern in (*self._clusters, *SUBSTRINGS):
-            answer = self._door.read("logs:DescribeLogGroups", {"logGroupNamePattern": pattern})
-            if not answer.status.is_complete:
-                troubles.append(answer)
-                notes.append(f"groups named like {pattern!r}: {_why(answer)}")
-            for page in answer.value or ():
-                for row in objects_at(page, "logGroups"):
-                    names[group_name(text_at(row, "logGroupName") or "")] = None
-        return sorted(name for name in names if name)
+    def begin(
+        self,
+        *,
+        searches: Sequence[LineSearch] = (),
+        like: Sequence[tuple[Sequence[LogStream], Window, str]] = (),
+        hours: Sequence[tuple[str, Window]] = (),
+        others: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    ) -> None:
+        """Start what will be asked for soon; see `LogDoor.begin`."""
+        self._runs.meanwhile(others)
+        asks = [ask for search in searches for ask in self._find_asks(search)[0]]
+        for streams, window, pattern in like:
+            asked = self._asks.of(streams, window, _like(pattern), "@timestamp")
+            asks += [one.ask for one in asked]
+        for prefix, window in hours:
+            asks += self._hours_asks(self._groups.under(prefix)[0], window)
+        self._runs.begin(asks)
 
-    def _group(self, name: str) -> _Group:
-        """Return class, retention and age of a group; an answer by pattern has none of them."""
-        if name not in self._groups:
-            answer = self._door.read("logs:DescribeLogGroups", {"logGroupNamePrefix": name})
-            pages = answer.value or ()
-            rows = [row for page in pages for row in objects_at(page, "logGroups")]
-            none: Mapping[str, Any] = {}
-            exact = next((row for row in rows if row.get("logGroupName") == name), none)
-            created = whole_at(exact, "creationTime")
-            kind = exact.get("logGroupClass")
-            self._groups[name] = _Group(
-                name=name,
-                created=None if created is None else from_milliseconds(created),
-                retention_days=whole_at(exact, "retentionInDays"),
-                log_class=LogClass(kind) if kind in set(LogClass) else LogClass.STANDARD,
-            )
-        return self._groups[name]
-
-    def _counted(
-        self, group: _Group, streams: Sequence[LogStream], span: Window
-    ) -> Iterator[StreamCounts]:
-        bins = self._query(group.name, bins_query(streams), span, MOST_ROWS)
-        until = self._now or span.end
-        since = group.created or min(span.start, until - _LIFETIME)
-        life = Window(start=since, end=max(until, since + _HOUR))
-        kernel = self._query(group.name, kernel_query(streams), life, MOST_LINES)
-        for stream in streams:
-            yield StreamCounts(
-                node=stream.node,
-                group=group.name,
-                stream=stream.stream,
-                shipper=shipper_of_name(stream.stream, group.name),
-                log_class=group.log_class,
-                retention_days=group.retention_days,
-                group_created=group.created,
-                bins=_bins(bins.rows, stream.stream),
-                bins_status=bins.status,
-                bins_reason=bins.reason,
-                kernel_lines_ever=_kernel_lines(kernel, stream.stream),
-                kernel_status=kernel.status,
-                kernel_reason=kernel.reason,
-                shared_with=stream.shared_with,
-                evidence=bins.evidence,
-            )
-
-    def _query(self, group: str, query: str, window: Window, most: int) -> _Rows:
-        params = {
-            "logGroupNames": [group],
-            "queryString": query,
-            "startTime": int(window.start.timestamp()),
-            "endTime": int(window.end.timestamp()),
-            "limit": most,
-        }
-        started = self._door.read("logs:StartQuery", params)
-        query_id = next((text_at(page, "queryId") for page in started.value or ()), None)
-        if query_id is None:
-            return _Rows((), _unless_complete(started), started.reason, started.evidence)
-        ended = self._door.read("logs:GetQueryResults", {"queryId": query_id})
-        if not ended.status.is_complete and not ended.value:
-            return _Rows((), ended.status, ended.reason, started.evidence)
-        pages = ended.value or ()
-        rows = tuple(_row(cells) for page in pages for cells in page.get("results", ()))
-        if any(page.get("status") != "Complete" for page in pages):
-            return _Rows(rows, Status.UNVERIFIED, Reason.TIMED_OUT, started.evidence)
-        is_capped = len(rows) >= most or not ended.status.is_complete
-        status, reason = (
-            (Status.PARTIAL, ended.reason or Reason.ROW_CAP) if is_capped else (Status.OK, None)
-        )
-        return _Rows(rows, status, reason, started.evidence)
+    def _answers(
+        self, streams: Sequence[LogStream], window: Window, query: Query, order: str
+    ) -> Iterator[tuple[Asked, Found]]:
+        asked = self._asks.of(streams, window, query, order)
+        yield from zip(asked, self._runs.found([one.ask for one in asked]), strict=True)
 
     def _envelope(
         self,
@@ -310,86 +289,49 @@ class CloudWatchLogs:
         )
 
 
-def _by_group(streams: Sequence[LogStream]) -> dict[str, list[LogStream]]:
-    groups: dict[str, list[LogStream]] = {}
-    for stream in streams:
-        if stream.group is not None:
-            groups.setdefault(stream.group, []).append(stream)
-    return groups
-
-
-def _row(cells: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    return {cell["field"]: cell["value"] for cell in cells if "field" in cell and "value" in cell}
-
-
-def _bins(rows: Sequence[Mapping[str, str]], stream: str) -> tuple[HourCount, ...]:
-    counts = (
-        (as_datetime(row.get("hour")), int(row.get("lines", "0")))
-        for row in rows
-        if row.get("@logStream") == stream
-    )
-    return tuple(HourCount(hour=hour, lines=n) for hour, n in counts if hour is not None and n)
-
-
-def _kernel_lines(kernel: _Rows, stream: str) -> int | None:
-    mine = [row for row in kernel.rows if row.get("@logStream") == stream]
-    if not mine:
-        return 0 if kernel.status.is_complete else None
-    return sum(int(row.get("kernelLines", "0")) for row in mine)
+def _like(pattern: str) -> Query:
+    """Return the query for lines that match a pattern, as a function of the part it reads."""
+    return partial(lines_query, pattern=pattern)
 
 
 def _lines(
-    group: str, streams: Sequence[LogStream], rows: Sequence[Mapping[str, str]]
+    rows: Sequence[Row], groups: Sequence[str], owners: Callable[[str, str], Sequence[str]]
 ) -> Iterator[LogLine]:
-    for stream in streams:
-        mine = (row for row in rows if row.get("@logStream") == stream.stream)
-        for place, row in enumerate(mine, start=1):
-            at = as_datetime(row.get("@timestamp"))
+    """Yield rows as lines of each owner, with their places among the rows of their stream."""
+    places: dict[tuple[str, str], int] = {}
+    for row in rows:
+        group, stream = group_of(row, groups), row.get("@logStream", "")
+        places[group, stream] = places.get((group, stream), 0) + 1
+        at = as_datetime(row.get("@timestamp"))
+        for node in owners(group, stream):
             yield LogLine(
-                node=stream.node,
+                node=node,
                 group=group,
-                stream=stream.stream,
-                line=place,
+                stream=stream,
+                line=places[group, stream],
                 text=row.get("@message", ""),
                 shipped_at_ms=None if at is None else round(at.timestamp() * 1000),
             )
-
-
-def _found_lines(group: str, rows: Sequence[Mapping[str, str]]) -> Iterator[LogLine]:
-    """Yield rows as lines, each with its place among the rows of its stream."""
-    places: dict[str, int] = {}
-    for row in rows:
-        stream = row.get("@logStream", "")
-        places[stream] = places.get(stream, 0) + 1
-        at = as_datetime(row.get("@timestamp"))
-        yield LogLine(
-            node=instance_id(stream) or "",
-            group=group,
-            stream=stream,
-            line=places[stream],
-            text=row.get("@message", ""),
-            shipped_at_ms=None if at is None else round(at.timestamp() * 1000),
-        )
 
 
 def _names(streams: Sequence[LogStream]) -> list[str]:
     return sorted(f"{one.group or ''}|{one.stream}" for one in streams)
 
 
-def _why(answer: Envelope[Any]) -> str:
-    word = answer.reason or answer.status
-    return f"{word} ({answer.error_code})" if answer.error_code else str(word)
-
-
-def _unless_complete(answer: Envelope[Any]) -> Status:
-    return Status.UNVERIFIED if answer.status.is_complete else answer.status
-
-
-def _worst(troubles: Sequence[Envelope[Any]], *, has_value: bool) -> _Outcome:
-    if not troubles:
+def _worst(
+    troubles: Sequence[Envelope[Any]], missed: Sequence[Unread], *, has_value: bool
+) -> _Outcome:
+    failed = [_Outcome(one.status, one.reason) for one in troubles]
+    failed += [_Outcome(one.status, one.reason) for one in missed]
+    if not failed:
         return _READ
-    first = troubles[0]
-    return _Outcome(Status.PARTIAL if has_value else first.status, first.reason)
+    return _Outcome(Status.PARTIAL if has_value else failed[0].status, failed[0].reason)
+
+
+def _outcomes(found: Found) -> list[_Outcome]:
+    """Return how far the parts of an answer got; one that was read in part says so too."""
+    failed = [_Outcome(one.status, one.reason) for one in found.unread]
+    return [*failed, _READ] if failed and found.rows else failed or [_READ]
 
 
 def _worst_of(outcomes: Sequence[_Outcome]) -> _Outcome:

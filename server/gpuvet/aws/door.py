@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from gpuvet.model.base import Value
-from gpuvet.model.coverage import StreamCounts
-from gpuvet.model.evidence import Envelope, Window
+from gpuvet.model.coverage import HourCount, StreamCounts
+from gpuvet.model.evidence import Envelope, Reason, Window
 
 Page = Mapping[str, Any]
 
@@ -78,11 +78,34 @@ class LineSearch(Value):
     streams: str | None = None
 
 
+class LineGap(Value):
+    """A span of a stream whose lines were not all read."""
+
+    node: str
+    group: str | None
+    stream: str
+    window: Window
+    reason: Reason | None = None
+
+
 class LogDoor(Protocol):
     """Logs of nodes: which streams, how many lines an hour, and the lines that matter."""
 
-    def streams(self, nodes: Sequence[NodeName]) -> Envelope[tuple[LogStream, ...]]:
-        """Return every stream that carries lines of these nodes."""
+    def streams(
+        self,
+        nodes: Sequence[NodeName],
+        window: Window | None = None,
+        *,
+        lines: Sequence[Window] = (),
+    ) -> Envelope[tuple[LogStream, ...]]:
+        """Return every stream that carries lines of these nodes.
+
+        Args:
+            nodes: Whose.
+            window: Where streams are too many to list, those that wrote in it are found; None:
+                the window asked about before.
+            lines: Windows of which `gpu_lines` will be asked next: they are begun.
+        """
         ...
 
     def group_streams(self, prefix: str) -> Envelope[tuple[LogStream, ...]]:
@@ -95,10 +118,18 @@ class LogDoor(Protocol):
         """Return lines per epoch hour of each stream; hours without lines are left out."""
         ...
 
+    def group_hours(self, prefix: str, window: Window) -> Envelope[tuple[HourCount, ...]]:
+        """Return lines per epoch hour of all groups under a prefix, whoever wrote them."""
+        ...
+
     def gpu_lines(
         self, streams: Sequence[LogStream], window: Window
     ) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines that may speak of a GPU, a boot or an agent, in stream order."""
+        ...
+
+    def unread_lines(self, streams: Sequence[LogStream], window: Window) -> tuple[LineGap, ...]:
+        """Return where `gpu_lines` of the same streams and window did not read everything."""
         ...
 
     def lines_like(
@@ -117,4 +148,22 @@ class LogDoor(Protocol):
 
     def find(self, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
         """Return the lines a search asks for; the node of a line is empty where none is known."""
+        ...
+
+    def begin(
+        self,
+        *,
+        searches: Sequence[LineSearch] = (),
+        like: Sequence[tuple[Sequence[LogStream], Window, str]] = (),
+        hours: Sequence[tuple[str, Window]] = (),
+        others: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    ) -> None:
+        """Start what will be asked for soon, the most deciding first; nothing is waited for.
+
+        Args:
+            searches: For `find`.
+            like: Arguments of `lines_like`.
+            hours: Prefixes and windows of `group_hours`.
+            others: Reads of the AWS door, operation and parameters, to make while queries run.
+        """
         ...

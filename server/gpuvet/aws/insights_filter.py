@@ -152,8 +152,13 @@ class _Filter:
 
 def _unquoted(kind: str, text: str) -> str:
     if kind == "quoted":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
+        return unquoted(text)
     if kind in {"word", "regex"}:
         return text
     msg = f"a value was wanted, not {text!r}"
     raise MalformedQuery(msg)
+
+
+def unquoted(text: str) -> str:
+    """Return a quoted text of the language without its quotes and escapes."""
+    return re.sub(r"\\(.)", r"\1", text[1:-1])

@@ -6,15 +6,18 @@ logs; a group of an AWS service is none. Everything passes the AWS door.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from gpuvet.aws.door import AwsDoor, LogLine, LogStream, Page
-from gpuvet.aws.log_queries import MOST_LINES, query_parts
+from gpuvet.aws.answers import rows_of
+from gpuvet.aws.door import AwsDoor, LogLine, Page
+from gpuvet.aws.log_asks import whole_groups
+from gpuvet.aws.log_queries import lines_query
+from gpuvet.aws.query_runs import Ask, QueryRuns, Row, group_of
 from gpuvet.aws.timestamps import as_datetime
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
-from gpuvet.model.untyped import is_array, objects_at, text_at
+from gpuvet.model.untyped import text_at
 from gpuvet.parse.wrappers import instance_id
 
 # A job's name in a question: "Job nova on …", "our job llm-7b failed".
@@ -26,11 +29,6 @@ _NAMED_JOB = re.compile(
 _NO_NAMES = frozenset({"that", "this", "which", "there", "also", "still", "then"})
 _OF_A_SERVICE = re.compile(r"/aws/(?!containerinsights/[^/]+/application$)")
 _MOST_GROUPS = 20  # ours
-
-
-class _Part(NamedTuple):
-    status: Status
-    reason: Reason | None
 
 
 def job_group_names(cluster: str | None, question: str | None = None) -> tuple[str, ...]:
@@ -48,8 +46,31 @@ def job_group_names(cluster: str | None, question: str | None = None) -> tuple[s
     return tuple(dict.fromkeys(names))
 
 
+class JobAsks(NamedTuple):
+    """What reads a job's log groups: the listings that found them, the groups, the queries."""
+
+    listings: tuple[Envelope[tuple[Page, ...]], ...]
+    groups: tuple[str, ...]
+    asks: tuple[Ask, ...]
+
+
+def job_asks(door: AwsDoor, names: Iterable[str], window: Window, pattern: str) -> JobAsks:
+    """Return what `read_job_lines` of the same arguments asks."""
+    listings = [door.read("logs:DescribeLogGroups", {"logGroupNamePattern": n}) for n in names]
+    groups = _groups(listings)
+    asks = [
+        Ask(part.groups, lines_query(part, pattern), window, "@timestamp")
+        for part in whole_groups(groups[:_MOST_GROUPS])
+    ]
+    return JobAsks(tuple(listings), tuple(groups), tuple(asks))
+
+
 def read_job_lines(
-    door: AwsDoor, names: Iterable[str], window: Window, pattern: str
+    door: AwsDoor,
+    names: Iterable[str],
+    window: Window,
+    pattern: str,
+    runs: QueryRuns | None = None,
 ) -> Envelope[tuple[LogLine, ...]]:
     """Return the lines of job logs that match a pattern, oldest first in each group.
 
@@ -58,121 +79,56 @@ def read_job_lines(
         names: Substrings of group names.
         window: Which lines.
         pattern: A regular expression of Logs Insights, without slashes.
+        runs: The queries of the question; None: its own.
     """
-    parts: list[_Part] = []
-    groups = _groups(door, names, parts)
-    found: list[LogLine] = []
-    for group in groups[:_MOST_GROUPS]:
-        found.extend(_of_group(door, group, window, pattern, parts))
+    listings, groups, asks = job_asks(door, names, window, pattern)
+    answers = (runs or QueryRuns(door)).found(asks)
+    lines = tuple(
+        line
+        for ask, found in zip(asks, answers, strict=True)
+        for line in _lines(found.rows, ask.groups)
+    )
+    missed = [one for found in answers for one in found.unread]
+    failed = [(one.status, one.reason) for one in listings if not one.status.is_complete]
+    failed += [(one.status, one.reason) for one in missed]
     if len(groups) > _MOST_GROUPS:
-        parts.append(_Part(Status.PARTIAL, Reason.BUDGET))
-    worst = next((p for p in parts if not p.status.is_complete), None)
-    is_partial = worst is not None and bool(found)
-    status = Status.OK if found else Status.OK_EMPTY
-    if worst is not None:
-        status = Status.PARTIAL if is_partial else worst.status
+        failed.append((Status.PARTIAL, Reason.BUDGET))
+    status, reason = (Status.OK if lines else Status.OK_EMPTY), None
+    if failed:
+        status, reason = (Status.PARTIAL if lines else failed[0][0]), failed[0][1]
     return Envelope[tuple[LogLine, ...]](
         service="logs",
         operation="StartQuery",
-        params=json.dumps({"groups": groups, "pattern": pattern}, sort_keys=True),
+        params=json.dumps({"groups": list(groups), "pattern": pattern}, sort_keys=True),
         window=window,
         status=status,
-        reason=worst.reason if worst else None,
-        value=tuple(found),
+        reason=reason,
+        value=lines,
     )
 
 
-def _groups(door: AwsDoor, names: Iterable[str], parts: list[_Part]) -> list[str]:
+def _groups(listings: Sequence[Envelope[tuple[Page, ...]]]) -> list[str]:
     found: dict[str, None] = {}
-    for name in names:
-        answer = door.read("logs:DescribeLogGroups", {"logGroupNamePattern": name})
-        parts.append(_Part(answer.status, answer.reason))
-        for page in answer.value or ():
-            for row in objects_at(page, "logGroups"):
-                group = text_at(row, "logGroupName")
-                if group is not None and _OF_A_SERVICE.match(group) is None:
-                    found[group] = None
+    for row in (row for answer in listings for row in rows_of(answer, "logGroups")):
+        group = text_at(row, "logGroupName")
+        if group is not None and _OF_A_SERVICE.match(group) is None:
+            found[group] = None
     return list(found)
 
 
-def _of_group(
-    door: AwsDoor, group: str, window: Window, pattern: str, parts: list[_Part]
-) -> list[LogLine]:
-    answer = door.read("logs:DescribeLogStreams", {"logGroupName": group})
-    parts.append(_Part(answer.status, answer.reason))
-    streams = [
-        LogStream(node="", group=group, stream=name)
-        for page in answer.value or ()
-        for row in objects_at(page, "logStreams")
-        if (name := text_at(row, "logStreamName")) is not None
-    ]
-    return [
-        line
-        for part in query_parts(streams)
-        for line in _query(door, group, part, window, pattern, parts)
-    ]
-
-
-def _query(
-    door: AwsDoor,
-    group: str,
-    streams: Sequence[LogStream],
-    window: Window,
-    pattern: str,
-    parts: list[_Part],
-) -> list[LogLine]:
-    among = ", ".join(json.dumps(one.stream) for one in streams)
-    params = {
-        "logGroupNames": [group],
-        "queryString": (
-            f"filter @logStream in [{among}] and @message like /{pattern}/"
-            " | fields @timestamp, @logStream, @message"
-            f" | sort @timestamp asc | limit {MOST_LINES}"
-        ),
-        "startTime": int(window.start.timestamp()),
-        "endTime": int(window.end.timestamp()),
-        "limit": MOST_LINES,
-    }
-    started = door.read("logs:StartQuery", params)
-    query = next((text_at(page, "queryId") for page in started.value or ()), None)
-    if query is None:
-        parts.append(_Part(started.status, started.reason))
-        return []
-    answer = door.read("logs:GetQueryResults", {"queryId": query})
-    pages = answer.value or ()
-    rows = [_cells(cells) for page in pages for cells in page.get("results", ())]
-    parts.append(_ended(answer, len(rows)))
-    return [line for place, row in enumerate(rows, 1) if (line := _line(group, place, row))]
-
-
-def _ended(answer: Envelope[tuple[Page, ...]], rows: int) -> _Part:
-    if not answer.status.is_complete:
-        return _Part(answer.status, answer.reason)
-    if any(page.get("status") != "Complete" for page in answer.value or ()):
-        return _Part(Status.UNVERIFIED, Reason.TIMED_OUT)
-    return _Part(Status.PARTIAL, Reason.ROW_CAP) if rows >= MOST_LINES else _Part(Status.OK, None)
-
-
-def _cells(cells: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
-    if not is_array(cells):
-        return {}
-    return {str(cell.get("field")): str(cell.get("value")) for cell in cells}
-
-
-def _line(group: str, place: int, row: Mapping[str, str]) -> LogLine | None:
-    text, stream = row.get("@message"), row.get("@logStream", "")
-    at = as_datetime(row.get("@timestamp"))
-    if text is None:
-        return None
-    return LogLine(
-        node=instance_id(stream) or "",
-        group=group,
-        stream=stream,
-        line=place,
-        text=text,
-        shipped_at_ms=_milliseconds(at),
-    )
-
-
-def _milliseconds(at: datetime | None) -> int | None:
-    return None if at is None else round(at.timestamp() * 1000)
+def _lines(rows: Sequence[Row], groups: Sequence[str]) -> Iterator[LogLine]:
+    places: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        text, stream, group = row.get("@message"), row.get("@logStream", ""), group_of(row, groups)
+        if text is None:
+            continue
+        places[group, stream] += 1
+        at = as_datetime(row.get("@timestamp"))
+        yield LogLine(
+            node=instance_id(stream) or "",
+            group=group,
+            stream=stream,
+            line=places[group, stream],
+            text=text,
+            shipped_at_ms=None if at is None else round(at.timestamp() * 1000),
+        )

@@ -10,9 +10,9 @@ from typing import Any
 
 from gpuvet.aws.door import AwsDoor, Page
 from gpuvet.aws.recorded import canonical
-from gpuvet.model.evidence import Envelope
+from gpuvet.model.evidence import Envelope, Reason
 
-_Key = tuple[str, str, str | None]
+_Key = tuple[str, str, str | None]  # operation, canonical parameters, region
 
 
 class Ledger:
@@ -37,9 +37,10 @@ class Ledger:
         with self._lock:
             own = self._locks.setdefault(key, Lock())
         with own:
-            if key not in self._answers:
-                self._answers[key] = self._door.read(operation, params, region=region)
-            return self._answers[key]
+            known = self._answers.get(key)
+            if known is None or _may_start_now(known):
+                known = self._answers[key] = self._door.read(operation, params, region=region)
+            return known
 
     def note(self, answer: Envelope[tuple[Page, ...]]) -> None:
         """Add a reading that was refused before it came here."""
@@ -54,3 +55,8 @@ class Ledger:
     def incomplete(self) -> tuple[Envelope[tuple[Page, ...]], ...]:
         """Return every reading so far that is neither OK nor OK_EMPTY, in the order asked."""
         return tuple(answer for answer in self.answers() if not answer.status.is_complete)
+
+
+def _may_start_now(answer: Envelope[tuple[Page, ...]]) -> bool:
+    """Say whether a query found no room to start in: it ran nowhere, and may be started later."""
+    return answer.operation == "StartQuery" and answer.reason is Reason.THROTTLED

@@ -97,12 +97,14 @@ class LiveAws:
 
         with self._lock:
             if self._opened is None:
+                clients = self._clients or Clients()
                 self._opened = Reader(
-                    self._clients or Clients(),
+                    clients,
                     self._login,
                     budget=self._budget,
                     clock=self._clock,
                     queries=self._queries or Queries(),
+                    paces=clients.paces(self._login, self._region),
                     max_pages=self._max_pages,
                 )
             return self._opened

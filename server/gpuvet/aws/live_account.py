@@ -39,12 +39,25 @@ class LiveAccounts:
     """Every identity and region that questions of this process may use."""
 
     def __init__(
-        self, admitted: Admitted, *, clock: Clock = CLOCK, endpoint: str | None = None
+        self,
+        admitted: Admitted,
+        *,
+        clock: Clock = CLOCK,
+        endpoint: str | None = None,
+        clients: "Clients | None" = None,
     ) -> None:
+        """Hold who may be asked.
+
+        Args:
+            admitted: Identities and regions given at start.
+            clock: The clock of every question.
+            endpoint: Where every request goes instead of AWS, e.g. a local fake.
+            clients: Made already; None: at the first question.
+        """
         self._admitted = admitted
         self._clock = clock
         self._endpoint = endpoint
-        self._clients: Clients | None = None
+        self._clients = clients
         self._queries: dict[tuple[Login, str], Queries] = {}
         self._known: dict[tuple[Login, str], Who] = {}
         self._lock = Lock()

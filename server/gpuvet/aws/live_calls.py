@@ -15,6 +15,7 @@ from botocore.parsers import ResponseParserError
 
 from gpuvet.aws.budget import Budget, Clock
 from gpuvet.aws.live_clients import REQUEST_SECONDS
+from gpuvet.aws.live_paces import Paces
 from gpuvet.aws.statuses import Meaning, meaning_of
 from gpuvet.model.evidence import Reason, Status
 from gpuvet.model.untyped import object_at, text_at, whole_at
@@ -43,9 +44,10 @@ class Failure(NamedTuple):
 class Caller:
     """Makes the requests of one question."""
 
-    def __init__(self, budget: Budget, clock: Clock) -> None:
+    def __init__(self, budget: Budget, clock: Clock, paces: Paces | None = None) -> None:
         self._budget = budget
         self._clock = clock
+        self._paces = paces or Paces()
         self._quiet_until: dict[str, float] = {}  # by service: throttled, nobody asks before
         self._given_up: set[str] = set()  # operations that failed whatever was tried
 
@@ -54,7 +56,13 @@ class Caller:
         """What the question may still use."""
         return self._budget
 
-    def ask(self, operation: str, call: Callable[[], Page]) -> Page | Failure:
+    def seconds(self) -> float:
+        """Return the reading of the stopwatch."""
+        return self._clock.monotonic()
+
+    def ask(
+        self, operation: str, call: Callable[[], Page], *, is_patient: bool = True
+    ) -> Page | Failure:
         """Return the reply of one request, or what its failure means.
 
         An operation that failed in all its attempts has one each time it is asked again: a
@@ -63,14 +71,19 @@ class Caller:
         Args:
             operation: `service:Operation`; a throttled service is left alone for a while.
             call: The request.
+            is_patient: Try a throttled request again; False where something better can be done.
         """
         service = operation.partition(":")[0]
         attempt = 0
         while True:
-            if not self._wait_for(service) or not self._budget.spend():
+            if not self._wait_for(service) or not self._in_turn(operation):
+                return self.shortage()
+            if not self._budget.spend():
                 return self.shortage()
             answer = self._once(call)
             if not isinstance(answer, Failure) or not answer.meaning.is_retried:
+                return answer
+            if not is_patient:
                 return answer
             attempt += 1
             most = 1 if operation in self._given_up else _attempts(answer.meaning)
@@ -96,6 +109,11 @@ class Caller:
 
     def _wait_for(self, service: str) -> bool:
         wait = self._quiet_until.get(service, 0.0) - self._clock.monotonic()
+        return wait <= 0 or self.pause(wait)
+
+    def _in_turn(self, operation: str) -> bool:
+        """Wait for this process's turn at an operation that the service rations by the second."""
+        wait = self._paces.wait(operation, self._clock.monotonic())
         return wait <= 0 or self.pause(wait)
 
     def _back_off(self, service: str, attempt: int) -> bool:

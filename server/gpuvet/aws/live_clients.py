@@ -10,6 +10,7 @@ from botocore.exceptions import EndpointConnectionError, ProfileNotFound
 
 from gpuvet import __version__
 from gpuvet.aws.live_http import Https, Transport, Wire
+from gpuvet.aws.live_paces import Paces
 from gpuvet.aws.live_roles import assume
 from gpuvet.aws.live_wire import guard
 from gpuvet.aws.login import Login
@@ -46,6 +47,7 @@ class Clients:
         self._transport = transport
         self._sessions: dict[tuple[Login, str | None], boto3.Session] = {}
         self._clients: dict[ClientKey, Any] = {}
+        self._paces: dict[tuple[Login, str], Paces] = {}
         # Clients are safe to share between threads; making one from a session is not.
         self._lock = threading.RLock()
 
@@ -109,6 +111,11 @@ class Clients:
                     config=self._config(),
                 )
             return self._clients[key]
+
+    def paces(self, login: Login, region: str) -> Paces:
+        """Return the turns of an identity in a region, shared by all its questions."""
+        with self._lock:
+            return self._paces.setdefault((login, region), Paces())
 
     def wire(self, login: Login) -> Wire:
         """Return what the Prometheus and Kubernetes doors send through.

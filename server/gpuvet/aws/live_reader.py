@@ -10,7 +10,8 @@ from gpuvet.aws.budget import Budget, Clock
 from gpuvet.aws.live_calls import Caller, Failure, Page, failure_of, failure_of_exception
 from gpuvet.aws.live_clients import Clients
 from gpuvet.aws.live_kubernetes import ClusterApi, ask_kubernetes, cluster_api
-from gpuvet.aws.live_pages import Outcome, failed, read_pages
+from gpuvet.aws.live_paces import Paces
+from gpuvet.aws.live_pages import MOST_PAGES, Outcome, failed, read_pages
 from gpuvet.aws.live_prometheus import ask_prometheus
 from gpuvet.aws.live_queries import Queries
 from gpuvet.aws.login import Login
@@ -35,11 +36,12 @@ class Reader:
         budget: Budget,
         clock: Clock,
         queries: Queries,
+        paces: Paces,
         max_pages: int,
     ) -> None:
         self._clients = clients
         self._login = login
-        self._caller = Caller(budget, clock)
+        self._caller = Caller(budget, clock, paces)
         self._clock = clock
         self._queries = queries
         self._max_pages = max_pages
@@ -86,7 +88,8 @@ class Reader:
         def ask(sent: Mapping[str, Any]) -> Page | Failure:
             return caller.ask(row.operation, lambda: send(sent))
 
-        return read_pages(row.operation, params, ask, rows=row.rows, max_pages=self._max_pages)
+        most = min(self._max_pages, MOST_PAGES.get(row.operation, self._max_pages))
+        return read_pages(row.operation, params, ask, rows=row.rows, max_pages=most)
 
     def _sender(self, row: Read, region: str) -> Sender:
         if row.service in {PROMETHEUS, KUBERNETES}:

@@ -7,12 +7,20 @@ a query that was half understood would answer a question nobody asked.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
-from gpuvet.aws.insights_filter import QUOTED, REGEX, MalformedQuery, Test, read_filter
+from gpuvet.aws.insights_filter import (
+    QUOTED,
+    REGEX,
+    MalformedQuery,
+    Test,
+    read_filter,
+    unquoted,
+)
 from gpuvet.aws.log_store import HOUR_MS, LogStore, StoredGroup, StoredStream
 from gpuvet.model.untyped import is_object
 
@@ -66,6 +74,7 @@ class _Record(NamedTuple):
         return None if found is None else str(found)
 
 
+@lru_cache(maxsize=10_000)  # bins repeat
 def stamp(at_ms: int) -> str:
     """Return a time as Insights prints it: UTC, without a zone."""
     at = datetime.fromtimestamp(at_ms // 1000, UTC)
@@ -170,8 +179,9 @@ class _Plan:
 
 def _stats_rows(records: Sequence[_Record], stats: _Stats) -> list[dict[str, str]]:
     buckets: dict[tuple[str, ...], list[_Record]] = {}
+    values = [_group_value(expression) for expression, _ in stats.by]
     for record in records:
-        key = tuple(_group_value(record, expression) for expression, _ in stats.by)
+        key = tuple(value(record) for value in values)
         buckets.setdefault(key, []).append(record)
     rows: list[dict[str, str]] = []
     for key, members in sorted(buckets.items()):
@@ -182,12 +192,13 @@ def _stats_rows(records: Sequence[_Record], stats: _Stats) -> list[dict[str, str
     return rows
 
 
-def _group_value(record: _Record, expression: str) -> str:
+def _group_value(expression: str) -> Callable[[_Record], str]:
+    """Return what a record is grouped under: a field, or the start of its bin."""
     period = _BIN.fullmatch(expression)
     if period is None:
-        return record.value(expression) or ""
+        return lambda record: record.value(expression) or ""
     width = int(period[1]) * _BIN_MS[period[2]]
-    return stamp(record.at_ms - record.at_ms % width)
+    return lambda record: stamp(record.at_ms - record.at_ms % width)
 
 
 def _aggregate(function: str, argument: str, members: Sequence[_Record]) -> str:
@@ -195,6 +206,9 @@ def _aggregate(function: str, argument: str, members: Sequence[_Record]) -> str:
         if argument == "*":
             return str(sum(m.lines for m in members))
         return str(sum(m.lines for m in members if m.value(argument) is not None))
+    if function == "sum":
+        name, wanted = _read_contains(argument)
+        return str(sum(m.lines for m in members if wanted in (m.value(name) or "")))
     if argument != "@timestamp":
         msg = f"{function}({argument}) is not served; @timestamp is"
         raise MalformedQuery(msg)
@@ -205,10 +219,21 @@ def _aggregate(function: str, argument: str, members: Sequence[_Record]) -> str:
     return stamp(min(times) if function in {"min", "earliest"} else max(times))
 
 
+def _read_contains(text: str) -> tuple[str, str]:
+    """Return field and wanted text of `strcontains(field, "text")`."""
+    found = re.fullmatch(_CONTAINS, text, re.IGNORECASE)
+    if found is None:
+        msg = f"sum({text}) is not served; sum(strcontains(field, text)) is"
+        raise MalformedQuery(msg)
+    return found[1], unquoted(found[2])
+
+
 _BIN = re.compile(r"bin\(\s*(\d+)\s*([smhd])\s*\)")
 _BIN_MS = {"s": 1000, "m": 60_000, "h": HOUR_MS, "d": 24 * HOUR_MS}
+_CONTAINS = rf"strcontains\(\s*([@\w.]+)\s*,\s*({QUOTED})\s*\)"
 _AGGREGATE = re.compile(
-    r"\s*(count|min|max|earliest|latest)\(\s*(\*|[@\w.]+)\s*\)(?:\s+as\s+([@\w]+))?\s*",
+    rf"\s*(count|min|max|earliest|latest|sum(?=\(\s*strcontains))"
+    rf"\(\s*(\*|[@\w.]+|{_CONTAINS})\s*\)(?:\s+as\s+([@\w]+))?\s*",
     re.IGNORECASE,
 )
 _BY = re.compile(r"\s*(bin\(\s*\d+\s*[smhd]\s*\)|[@\w.]+)(?:\s+as\s+([@\w]+))?\s*", re.IGNORECASE)
@@ -261,7 +286,7 @@ def _read_stats(text: str) -> _Stats:
         if found is None:
             msg = f"the statistic {part.strip()!r} is not served"
             raise MalformedQuery(msg)
-        aggregates.append((found[1].lower(), found[2], found[3] or part.strip()))
+        aggregates.append((found[1].lower(), found[2], found[5] or part.strip()))
     by: list[tuple[str, str]] = []
     for part in _split(parts[1], ",") if len(parts) > 1 else ():
         found = _BY.fullmatch(part)

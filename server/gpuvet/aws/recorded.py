@@ -168,7 +168,7 @@ class RecordedAws:
         return max(matching, key=lambda call: len(call.params), default=None)
 
 
-def canonical(params: Mapping[str, Any]) -> str:
+def canonical(params: Mapping[str, Any] | Sequence[Any]) -> str:
     """Return parameters as canonical JSON: sorted keys, no blanks, times in ISO 8601."""
     return json.dumps(params, sort_keys=True, separators=(",", ":"), default=_json_time)
 

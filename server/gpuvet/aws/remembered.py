@@ -62,4 +62,13 @@ class RememberingAws:
             known = self._door.read(operation, params, region=region)
             if known.status in _KEPT:
                 self._answers[key] = known
+            elif operation == "logs:GetQueryResults":
+                self._forget(params.get("queryId"))
         return known
+
+    def _forget(self, query: object) -> None:
+        """Forget that a query was started: it was stopped or broke, and has to start anew."""
+        for key, one in list(self._answers.items()):
+            pages = one.value or ()
+            if key[0] == "logs:StartQuery" and any(page.get("queryId") == query for page in pages):
+                self._answers.pop(key, None)

@@ -6,7 +6,7 @@ from gpuvet.calculators.rules_hardware import RULE as HARDWARE_RULE
 from gpuvet.catalog.instance_types import instance_type
 from gpuvet.model.cause import Branch, BranchEvidence, Failure, Signal, Symptom
 from gpuvet.model.cluster import ClusterEvidence, NodeEvidence, NotSeen
-from gpuvet.model.coverage import CoverageStatus, Gate
+from gpuvet.model.coverage import CoverageStatus, Gate, NodeCoverage
 from gpuvet.model.evidence import Reason
 from gpuvet.model.verdict import FaultClass, Ground, NodeVerdict, Verdict
 
@@ -131,10 +131,20 @@ def _unseen(node: NodeEvidence) -> Iterator[NotSeen]:
     hours = f"{len(coverage.empty_hours)} h of " if coverage.empty_hours else ""
     yield NotSeen(
         what=f"{hours}the kernel log of {node.node}",
-        reason=Reason.EMPTY if coverage.empty_hours else Reason.NOT_SHIPPED,
+        reason=_why_unseen(coverage),
         closes_with="the kernel log of that time, or the health agent's detections",
         nodes=(node.node,),
     )
+
+
+def _why_unseen(coverage: NodeCoverage) -> Reason:
+    """Return why a node's kernel log was not seen: what was not read may well be shipped."""
+    if coverage.status is CoverageStatus.UNVERIFIED:
+        words = ((source.reason or "").rpartition(": ")[2] for source in coverage.sources)
+        read = next((Reason(word) for word in words if word in set(Reason)), None)
+        if read is not None:
+            return read
+    return Reason.EMPTY if coverage.empty_hours else Reason.NOT_SHIPPED
 
 
 def _ruled_out(job: Sequence[NodeEvidence]) -> str:

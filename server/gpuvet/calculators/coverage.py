@@ -46,6 +46,7 @@ __all__ = [
     "node_coverage",
     "same_image_boot_output",
     "source_coverage",
+    "unsearched",
 ]
 
 # coverage.md: a stream this quiet may miss an hour without being dead; said, never excused.
@@ -207,6 +208,33 @@ def _gaps(
         note = f"may still be delivery delay: read up to {horizon:%Y-%m-%dT%H:%MZ}"
         gaps[-1] = gaps[-1].model_copy(update={"note": note})
     return tuple(gaps)
+
+
+def unsearched(source: SourceCoverage, unread: Sequence[Window]) -> SourceCoverage:
+    """Close the hours of a source whose lines were not all read: they prove no absence.
+
+    Args:
+        source: As counted: its hours are live where any line arrived.
+        unread: Where the search for lines was not complete.
+    """
+    closed = tuple(h for h in source.live_hours if any(_touches(span, h) for span in unread))
+    if not closed:
+        return source
+    states = dict.fromkeys(closed, HourState.UNKNOWN)
+    gaps = sorted((*source.gaps, *_gaps(states, closed[0], all_open=False)), key=lambda g: g.start)
+    is_claim = source.status in {CoverageStatus.MEASURED, CoverageStatus.PARTIAL}
+    return source.model_copy(
+        update={
+            "live_hours": tuple(h for h in source.live_hours if h not in states),
+            "gaps": tuple(gap.model_copy(update={"note": None}) for gap in gaps),
+            "status": CoverageStatus.UNVERIFIED if is_claim else source.status,
+            "reason": "not all of its lines were read" if is_claim else source.reason,
+        }
+    )
+
+
+def _touches(span: Window, hour: datetime) -> bool:
+    return span.start < hour + HOUR and hour < span.end
 
 
 def hma_coverage(

@@ -154,7 +154,7 @@ def _state(
         return HourState.NO_GROUP
     if has_lines:
         return HourState.LIVE
-    if not counts.bins_status.is_complete:
+    if not counts.bins_status.is_complete and _is_unread(counts, hour):
         return HourState.UNKNOWN
     if hour + HOUR > now - rules.lag:
         return HourState.INCOMPLETE
@@ -163,6 +163,12 @@ def _state(
     if life.launched_at is not None and hour < epoch_hour(life.launched_at):
         return HourState.UNKNOWN_STATE  # before the last start: running or stopped is not known
     return _empty(hour, part, life, rules)
+
+
+def _is_unread(counts: StreamCounts, hour: datetime) -> bool:
+    """Say whether an incomplete count lacks an hour; one that does not tell lacks them all."""
+    spans_ = counts.bins_unread
+    return not spans_ or any(one.start < hour + HOUR and hour < one.end for one in spans_)
 
 
 def _is_stopped(hour: datetime, life: Life) -> bool:

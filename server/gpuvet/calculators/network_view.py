@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from gpuvet.catalog.instance_types import instance_type
@@ -56,7 +57,7 @@ class JobNode:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NetworkView:
     """Everything of GPU communication. None is a source that was not asked.
 
@@ -94,12 +95,12 @@ class NetworkView:
     readings: tuple[EfaReading, ...] = ()
     pods: tuple[PodRequest, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> Mapping[str, str]:
         """Host names and aliases to instance ids."""
         return {name: one.node for one in self.nodes for name in (one.node, *one.aliases) if name}
 
-    @property
+    @cached_property
     def attached(self) -> Mapping[str, InstanceNetwork]:
         """How nodes are attached, by instance id; only those that were read."""
         found = (self.instances.value if self.instances else None) or ()

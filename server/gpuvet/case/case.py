@@ -7,6 +7,7 @@ from typing import Any
 from gpuvet.aws.door import AwsDoor, LogDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.prometheus_held import HeldAnswer
+from gpuvet.aws.query_runs import QueryRuns
 from gpuvet.model.case import (
     CaseMeta,
     FileReport,
@@ -65,3 +66,4 @@ class Case:
     # Doors beside that of AWS that may answer: prometheus, kubernetes.
     doors: frozenset[str] = frozenset()
     ledger: Ledger | None = None  # of an account: all that was asked of it, and what failed
+    runs: QueryRuns | None = None  # of an account: its log queries, several at once

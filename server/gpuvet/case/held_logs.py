@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from gpuvet.aws.door import LineSearch, LogLine, LogStream, NodeName
+from gpuvet.aws.door import LineGap, LineSearch, LogLine, LogStream, NodeName
 from gpuvet.model.coverage import HourCount, StreamCounts
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 
@@ -46,8 +46,15 @@ class HeldLogs:
         """Every stream, also of nodes nobody asked about."""
         return tuple(self._streams.values())
 
-    def streams(self, nodes: Sequence[NodeName]) -> Envelope[tuple[LogStream, ...]]:
+    def streams(
+        self,
+        nodes: Sequence[NodeName],
+        window: Window | None = None,
+        *,
+        lines: Sequence[Window] = (),
+    ) -> Envelope[tuple[LogStream, ...]]:
         """Return the streams of these nodes; see `LogDoor.streams`."""
+        del window, lines  # every stream is in hand
         wanted = {name for node in nodes for name in (node.node, *node.aliases)}
         found = tuple(
             LogStream(
@@ -84,6 +91,32 @@ class HeldLogs:
             return envelope.model_copy(update={"notes": tuple(sorted(notes))})
         update = {"status": Status.NOT_CHECKED, "reason": Reason.NOT_RECORDED, "value": None}
         return envelope.model_copy(update={**update, "notes": tuple(sorted(notes))})
+
+    def group_hours(self, prefix: str, window: Window) -> Envelope[tuple[HourCount, ...]]:
+        """Return lines per hour of all groups under a prefix; see `LogDoor.group_hours`."""
+        counted = self.hourly_counts(self.group_streams(prefix).value or (), window)
+        lines: dict[datetime, int] = {}
+        for one in (one for counts in counted.value or () for one in counts.bins):
+            lines[one.hour] = lines.get(one.hour, 0) + one.lines
+        hours = tuple(HourCount(hour=hour, lines=lines[hour]) for hour in sorted(lines))
+        envelope = self._envelope("group_hours", [prefix], hours, window=window)
+        update = {} if counted.status.is_complete else {"status": counted.status}
+        return envelope.model_copy(update={**update, "reason": counted.reason})
+
+    def unread_lines(self, streams: Sequence[LogStream], window: Window) -> tuple[LineGap, ...]:
+        """Return the streams of which not all lines were kept; see `LogDoor.unread_lines`."""
+        held = [self._streams.get((one.node, one.group, one.stream)) for one in streams]
+        return tuple(
+            LineGap(
+                node=one.node,
+                group=one.group,
+                stream=one.stream,
+                window=window,
+                reason=one.lines_reason,
+            )
+            for one in held
+            if one is not None and not one.lines_status.is_complete
+        )
 
     def gpu_lines(
         self, streams: Sequence[LogStream], window: Window
@@ -129,6 +162,17 @@ class HeldLogs:
         if all(one.service_lines_whole and one.lines_status.is_complete for one in held):
             return envelope
         return envelope.model_copy(update={"status": Status.PARTIAL, "reason": Reason.CUT_SHORT})
+
+    def begin(
+        self,
+        *,
+        searches: Sequence[LineSearch] = (),
+        like: Sequence[tuple[Sequence[LogStream], Window, str]] = (),
+        hours: Sequence[tuple[str, Window]] = (),
+        others: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    ) -> None:
+        """Do nothing: all of it is in hand; see `LogDoor.begin`."""
+        del searches, like, hours, others
 
     def _envelope(
         self,

@@ -62,7 +62,12 @@ def listings(case: Case) -> tuple[Envelope[tuple[Page, ...]], ...]:
 
 
 def _hyperpod_listing(door: AwsDoor, cluster: str | None) -> Envelope[tuple[Page, ...]]:
-    return door.read("sagemaker:ListClusterNodes", {"ClusterName": cluster} if cluster else {})
+    params = {"ClusterName": cluster} if cluster else {}
+    # With logical ids, as whoever links replaced nodes asks: a fleet's pages are read once.
+    answer = door.read("sagemaker:ListClusterNodes", {"IncludeNodeLogicalIds": True, **params})
+    if answer.status.is_complete:
+        return answer
+    return door.read("sagemaker:ListClusterNodes", params)
 
 
 def _ec2_listing(door: AwsDoor, cluster: str | None) -> Envelope[tuple[Page, ...]]:

@@ -1,5 +1,6 @@
 """A live account as a case: the same doors that a recorded one has, narrowed to one question."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from gpuvet.aws.budget import SCAN_GB
@@ -8,6 +9,7 @@ from gpuvet.aws.clusters import Found, find_target
 from gpuvet.aws.door import AwsDoor
 from gpuvet.aws.ledger import Ledger
 from gpuvet.aws.narrowed import NarrowedAws
+from gpuvet.aws.query_runs import QueryRuns
 from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
 from gpuvet.aws.scan_budget import ScanBudget
 from gpuvet.aws.watched import WatchedAws
@@ -28,6 +30,7 @@ def live_case(
     account: str | None = None,
     question: str | None = None,
     max_scan_gb: float = SCAN_GB,
+    tell: Callable[[str], None] | None = None,
     progress: Progress = silent,
 ) -> Case:
     """Return the nodes of a target as a case; each read of the account is made once.
@@ -40,6 +43,7 @@ def live_case(
         account: Whose account it is, where known.
         question: The user's words.
         max_scan_gb: What its log queries may scan.
+        tell: Told what they will scan and cost, before they do.
         progress: Who wants to know how far it has got.
 
     Raises:
@@ -47,7 +51,7 @@ def live_case(
     """
     watched = WatchedAws(door, progress)
     found = _found(Ledger(watched), ledger := Ledger(watched), target, region)
-    aws = NarrowedAws(ScanBudget(ledger, max_scan_gb), found)
+    aws = NarrowedAws(ScanBudget(ledger, max_scan_gb, tell=tell), found)
     meta = CaseMeta(
         id=found.name or "live",
         form=CaseForm.LIVE,
@@ -59,14 +63,16 @@ def live_case(
         cluster=found.name,
         orchestrator=found.orchestrator,
     )
+    runs = QueryRuns(aws)
     case = Case(
         meta=meta,
         files=(),
         aws=aws,
-        logs=CloudWatchLogs(aws, clusters=found.names, account=account, now=now),
+        logs=CloudWatchLogs(aws, clusters=found.names, account=account, now=now, runs=runs),
         named=tuple((instance, "the question") for instance in found.instances),
         doors=frozenset({PROMETHEUS, KUBERNETES}),
         ledger=ledger,
+        runs=runs,
     )
     return with_cluster_objects(case)
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,8 +102,13 @@ def _live(args: argparse.Namespace, target: Target, recorder: Taken | None) -> C
         account=opened.who.account,
         question=args.question,
         max_scan_gb=args.max_scan_gb,
+        tell=_say,
         progress=on_terminal(),
     )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"gpuvet: {text}\n")
 
 
 def login_of(args: argparse.Namespace) -> Admitted:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pydantic import AwareDatetime
 
 from gpuvet.model.base import Value
-from gpuvet.model.evidence import Reason, Status
+from gpuvet.model.evidence import Reason, Status, Window
 
 
 class Shipper(StrEnum):
@@ -83,6 +83,7 @@ class StreamCounts(Value):
     bins: tuple[HourCount, ...] = ()  # only the hours the query returned
     bins_status: Status = Status.OK
     bins_reason: Reason | None = None
+    bins_unread: tuple[Window, ...] = ()  # of a PARTIAL count: what it lacks; (): not told
     kernel_lines_ever: int | None = None  # None: not asked
     kernel_status: Status = Status.OK
     kernel_reason: Reason | None = None

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gpuvet.aws.changes import trail_reads
 from gpuvet.calculators.audit_claims import count_xids, fleet_claim, node_claim
 from gpuvet.calculators.audit_faults import fault_rows, outlier_rows
 from gpuvet.calculators.audit_holes import HoleEvidence, holes_of
@@ -41,6 +42,7 @@ from gpuvet.model.report import NotSeenRow
 from gpuvet.model.verdict import NodeVerdict, Verdict
 from gpuvet.modes.audit_capacity import reserved_spans
 from gpuvet.modes.audit_evidence import AuditEvidence, gpus_of, read_audit_evidence
+from gpuvet.modes.capacity_readings import look_back
 from gpuvet.modes.control_plane import ControlPlane, read_control_plane
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.gather_capacity import timeline_capacity
@@ -89,6 +91,7 @@ def audit_report(
         price: Of a GPU hour, where the user gives one.
     """
     resolved = resolve(case.meta, asked, case.meta.now or clock)
+    case.logs.begin(others=trail_reads(look_back(resolved.window, resolved.now)))
     gathered = _aside(gather(case, resolved))
     scope = _scope(case, resolved, gathered)
     plane = read_control_plane(case, scope, gathered.evidence, gathered.services)

@@ -21,8 +21,8 @@ from gpuvet.model.events import Boundary, TimeQuality, XidEvent
 from gpuvet.modes.blockers import read_blockers
 from gpuvet.modes.gather_prometheus import Faults, read_faults
 from gpuvet.modes.logs import Logs, read_logs, unread
-from gpuvet.modes.node_coverage import Agent, coverage_of, read_agent
-from gpuvet.modes.service_log import ServiceLog, read_service_log
+from gpuvet.modes.node_coverage import Agent, cluster_groups, coverage_of, read_agent
+from gpuvet.modes.service_log import ServiceLog, read_service_log, service_searches
 from gpuvet.modes.unread import not_of_the_ledger
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.cluster_log import bootstrap_names
@@ -51,6 +51,11 @@ class Gathered:
 
 def gather(case: Case, asked: Resolved) -> Gathered:
     """Return everything a verdict may use, with every source that was not read named."""
+    if case.meta.orchestrator is not Orchestrator.UNKNOWN:  # they run while nodes are listed
+        is_hyperpod = case.meta.orchestrator.is_hyperpod
+        begun = service_searches(case, asked.window, asked.now, case.meta.orchestrator)
+        hours = [(cluster_groups(case), asked.window)] if is_hyperpod else ()
+        case.logs.begin(searches=begun, hours=hours)
     orchestrator = orchestrator_of(case, nodes_of(case))
     services = read_service_log(case, asked.window, asked.now, orchestrator)
     nodes = nodes_of(case, named=_named_by_services(services))

@@ -1,11 +1,12 @@
 """Gathers branch D through the doors: NCCL's lines, links, EFA counters, groups and requests."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpuvet.aws.capacity import list_subnets
-from gpuvet.aws.door import LogLine
+from gpuvet.aws.door import LogLine, LogStream
 from gpuvet.aws.efa_metrics import read_efa_series
 from gpuvet.aws.network import (
     read_efa_limits,
@@ -109,18 +110,28 @@ def transport_lines(case: Case, scope: Scope) -> tuple[NcclLog, tuple[NotSeen, .
                 )
             )
     streams = case.logs.streams(node_names(scope.nodes))
-    telling = [
-        one
-        for one in streams.value or ()
-        if shipper_of_name(one.stream, one.group) is not Shipper.HMA
-    ]
-    window = Window(start=scope.window.start - _LOOK_BACK, end=max(scope.window.end, scope.now))
+    telling, window = _telling(streams.value or (), scope.window, scope.now)
     lines_read = case.logs.lines_like(telling, window, CANDIDATES)
     missing += unread(streams, "log streams of the nodes", "list the log streams")
     missing += unread(lines_read, "NCCL and watchdog lines of the streams", "read the lines again")
     found += _by_stream(lines_read.value or (), scope.now)
     found.append(NcclLog(complaints=tuple(told_complaints(case.facts))))
     return joined_logs(found), tuple(missing)
+
+
+def begin_transport(case: Case, nodes: Sequence[CaseNode], window: Window, now: datetime) -> None:
+    """Start reading what `transport_lines` reads of the streams of these nodes."""
+    streams = case.logs.streams(node_names(nodes)).value or ()
+    telling, span = _telling(streams, window, now)
+    case.logs.begin(like=[(telling, span, CANDIDATES)])
+
+
+def _telling(
+    streams: Sequence[LogStream], window: Window, now: datetime
+) -> tuple[list[LogStream], Window]:
+    """Return the streams that may speak of the transport between nodes, and over which span."""
+    telling = [s for s in streams if shipper_of_name(s.stream, s.group) is not Shipper.HMA]
+    return telling, Window(start=window.start - _LOOK_BACK, end=max(window.end, now))
 
 
 def _by_stream(lines: Sequence[LogLine], now: datetime) -> Iterator[NcclLog]:
@@ -198,7 +209,7 @@ def _job_node(
 
 def _attached(case: Case, scope: Scope, view: NetworkView) -> NetworkView:
     """Return the view with what AWS says of the nodes' network."""
-    known: dict[str, Any] = {name: getattr(view, name) for name in view.__slots__}
+    known: dict[str, Any] = {one.name: getattr(view, one.name) for one in fields(view)}
     ids = [one.node for one in view.nodes if one.node.startswith("i-")]
     types = sorted({one.instance_type for one in view.nodes if one.instance_type})
     if scope.orchestrator.is_hyperpod:

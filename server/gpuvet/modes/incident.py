@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from gpuvet.aws.changes import trail_reads
 from gpuvet.aws.network import read_instances
 from gpuvet.calculators.audit_hours import hour_grid
 from gpuvet.calculators.branch_application import assess_application
@@ -45,14 +46,16 @@ from gpuvet.model.report import (
     ReportConfidence,
 )
 from gpuvet.model.verdict import NodeVerdict, Verdict
+from gpuvet.modes.capacity_readings import look_back
 from gpuvet.modes.control_plane import read_control_plane
 from gpuvet.modes.evidence import Gathered, gather
 from gpuvet.modes.failure import find_failure, job_lines
 from gpuvet.modes.gather_capacity import gather_capacity
 from gpuvet.modes.gather_change import gather_change
 from gpuvet.modes.gather_gpu import activity_not_seen
-from gpuvet.modes.gather_network import gather_network
+from gpuvet.modes.gather_network import begin_transport, gather_network
 from gpuvet.modes.gather_storage import gather_storage
+from gpuvet.modes.job_lines import PAD, begin_job_lines
 from gpuvet.modes.logs import rules_of
 from gpuvet.modes.scope import Scope
 from gpuvet.modes.starts import observed_starts, outlier_sentences, read_gpu
@@ -61,8 +64,6 @@ from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_s
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
 from gpuvet.report.incident import headline, incident_markdown, incident_short
-
-_PAD = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,14 @@ def incident_report(case: Case, asked: Asked, *, clock: datetime) -> IncidentRep
         clock: The present, used only where the case has no clock of its own.
     """
     resolved = resolve(case.meta, asked, case.meta.now or clock)
+    case.logs.begin(others=trail_reads(look_back(resolved.window, resolved.now)))
     gathered = gather(case, resolved)
+    begin_job_lines(case, resolved.window.padded(PAD, PAD))
+    begin_transport(case, gathered.nodes, resolved.window, resolved.now)
     kube, kube_nodes = kube_view(case.kube), names_of(gathered.nodes)
     lines = (
         *job_lines(case, resolved.now),
-        *pod_ends(kube, kube_nodes, resolved.window.padded(_PAD, _PAD)),
+        *pod_ends(kube, kube_nodes, resolved.window.padded(PAD, PAD)),
     )
     symptom = symptom_of(case.meta.question)
     starts = observed_starts(case, resolved, gathered.nodes, symptom)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gpuvet.aws.cloudwatch_logs import SUBSTRINGS
 from gpuvet.aws.door import LineSearch, LogLine, LogStream
 from gpuvet.aws.job_groups import GroupFacts, read_groups, read_job_streams
+from gpuvet.aws.node_groups import SUBSTRINGS
 from gpuvet.case import Case, node_names
 from gpuvet.case import nodes as nodes_of
 from gpuvet.case.held_logs import UNATTRIBUTED

@@ -1,16 +1,18 @@
 """The job's own output, from files of a case or from its log groups."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from gpuvet.aws.door import LogLine
-from gpuvet.aws.job_logs import job_group_names, read_job_lines
+from gpuvet.aws.job_logs import job_asks, job_group_names, read_job_lines
 from gpuvet.case.case import Case
 from gpuvet.model.case import TextFile
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Reason, Window, evidence_id
 from gpuvet.parse.job_steps import JobLine
 
+# Ours: a job's lines are read from an hour before a window to one after it.
+PAD = timedelta(hours=1)
 # What is worth reading of a job: steps and their times, storage in its own words.
 _PATTERN = (
     "[Ss]tep|[Ii]ter|[Bb]atch|it.s|s.it|[Cc]heckpoint|ckpt|fsx|[Ll]ustre|fs-0"
@@ -36,7 +38,7 @@ def job_lines(case: Case, window: Window, cluster: str | None) -> JobLines:
     """
     from_files = tuple(line for file in case.job_logs for line in text_lines(file))
     names = job_group_names(cluster, case.meta.question)
-    found = read_job_lines(case.aws, names, window, _PATTERN)
+    found = read_job_lines(case.aws, names, window, _PATTERN, case.runs)
     from_groups = tuple(_job_line(case, line) for line in found.value or ())
     lines = (*from_files, *from_groups)
     is_cut = any(file.cut for file in case.job_logs)
@@ -45,6 +47,14 @@ def job_lines(case: Case, window: Window, cluster: str | None) -> JobLines:
     reason = Reason.CUT_SHORT if is_cut else found.reason or Reason.NOT_RECORDED
     closes = "ship the job's stdout to a log group named after the cluster, or add it to the case"
     return JobLines(lines, (NotSeen(what="output of the job", reason=reason, closes_with=closes),))
+
+
+def begin_job_lines(case: Case, *windows: Window) -> None:
+    """Start reading the job's log groups of an account, for `job_lines` of these windows."""
+    if case.runs is not None:
+        names = job_group_names(case.meta.cluster, case.meta.question)
+        for window in windows:
+            case.runs.begin(job_asks(case.aws, names, window, _PATTERN).asks)
 
 
 def text_lines(file: TextFile) -> tuple[JobLine, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from gpuvet.aws.door import LogLine, LogStream
+from gpuvet.aws.door import LineGap, LogLine, LogStream
 from gpuvet.calculators.coverage import CoverageRules
 from gpuvet.calculators.recurrence import RECURRENCE_DAYS
 from gpuvet.case import Case, node_names
@@ -28,54 +28,87 @@ class Logs:
     streams: Mapping[str, tuple[LogStream, ...]]
     counts: Mapping[str, tuple[StreamCounts, ...]]
     records: Mapping[str, tuple[AnyRecord, ...]]
-    lines_cut: frozenset[str]  # nodes of whose streams not every candidate line could be read
+    line_gaps: Mapping[str, tuple[LineGap, ...]]  # where not every candidate line could be read
+    garbled: frozenset[str]  # nodes with a report that was begun and cannot be read
     lines: LineCounts
     not_seen: tuple[NotSeen, ...]
+    streams_unread: str | None = None  # why not every stream of the nodes was found
 
 
 def read_logs(case: Case, nodes: Sequence[CaseNode], asked: Resolved) -> Logs:
-    """Return streams, counts and records of these nodes, and what of them was not read."""
-    found = case.logs.streams(node_names(nodes))
-    not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
-    streams = found.value or ()
+    """Return streams, counts and records of these nodes, and what of them was not read.
+
+    An account is asked about the window first, and about the month before it last.
+    """
     rules = rules_of(case)
     padded = asked.window.padded(rules.pad, rules.pad)
+    before = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.start)
+    found = case.logs.streams(node_names(nodes), padded, lines=(padded, before))
+    not_seen = list(unread(found, "log streams of the nodes", "list the log streams"))
+    streams = found.value or ()
+    is_searched = case.meta.form.searches_by_itself
+    span = padded if is_searched else Window(start=before.start, end=padded.end)
+    lines = case.logs.gpu_lines(streams, span)
+    not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
+    gaps = _by_node(case.logs.unread_lines(streams, span))
     counted = case.logs.hourly_counts(streams, padded)
     not_seen += unread(counted, "lines per hour of the streams", "count lines per hour again")
-    lookback = Window(start=padded.start - timedelta(days=RECURRENCE_DAYS), end=padded.end)
-    lines = case.logs.gpu_lines(streams, lookback)
-    not_seen += unread(lines, "driver and agent lines of the streams", "read the lines again")
-    records, line_counts, garbled = _parse(lines.value or (), asked.now)
+    older: tuple[LogLine, ...] = ()
+    if is_searched:
+        older, missing = _history(case, streams, before)
+        not_seen += missing
+    records, line_counts, garbled = _parse(_in_order(older, lines.value or ()), asked.now)
+    counts: dict[str, list[StreamCounts]] = defaultdict(list)
+    for one in counted.value or ():
+        counts[one.node].append(one if is_searched else _with_status(one, counted))
     by_node: dict[str, list[LogStream]] = defaultdict(list)
     for stream in streams:
         by_node[stream.node].append(stream)
-    cut = _cut(case, by_node, lookback) if not lines.status.is_complete else frozenset[str]()
-    counts: dict[str, list[StreamCounts]] = defaultdict(list)
-    for one in counted.value or ():
-        counts[one.node].append(_with_status(one, counted))
     return Logs(
         streams={n: tuple(s) for n, s in by_node.items()},
         counts={n: tuple(c) for n, c in counts.items()},
         records=records,
-        lines_cut=cut | garbled,
+        line_gaps=gaps,
+        garbled=garbled,
         lines=line_counts,
         not_seen=tuple(not_seen),
+        streams_unread=None if found.status.is_complete else found.reason or "refused",
     )
 
 
-def _cut(case: Case, by_node: Mapping[str, Sequence[LogStream]], window: Window) -> frozenset[str]:
-    """Return the nodes that an incomplete reading of lines concerns.
+def _by_node(gaps: Iterable[LineGap]) -> dict[str, tuple[LineGap, ...]]:
+    found: dict[str, list[LineGap]] = defaultdict(list)
+    for gap in gaps:
+        found[gap.node].append(gap)
+    return {node: tuple(own) for node, own in found.items()}
 
-    One answer over many streams does not tell which of them was cut. Files in hand are asked
-    again node by node; an account is not, and all its nodes share the doubt.
-    """
-    if case.meta.form.searches_by_itself:
-        return frozenset(by_node)
-    return frozenset(
-        node
-        for node, streams in by_node.items()
-        if not case.logs.gpu_lines(streams, window).status.is_complete
-    )
+
+def _history(
+    case: Case, streams: Sequence[LogStream], before: Window
+) -> tuple[tuple[LogLine, ...], Sequence[NotSeen]]:
+    """Return the lines of the month before: a fault that comes back weighs more."""
+    lines = case.logs.gpu_lines(streams, before)
+    span = f"driver lines of the {RECURRENCE_DAYS} days before"
+    what = f"{span}: faults that still stand, or came back"
+    nodes = {gap.node for gap in case.logs.unread_lines(streams, before)}
+    missing = [
+        one.model_copy(update={"nodes": tuple(sorted(nodes))})
+        for one in unread(lines, what, "read them again")
+    ]
+    return lines.value or (), missing
+
+
+def _in_order(older: Sequence[LogLine], lines: Sequence[LogLine]) -> Sequence[LogLine]:
+    """Return lines of two readings with the places they have in both together."""
+    if not older:
+        return lines
+    places: dict[tuple[str, str | None, str], int] = defaultdict(int)
+    joined: list[LogLine] = []
+    for line in (*older, *lines):
+        key = (line.node, line.group, line.stream)
+        places[key] += 1
+        joined.append(line.model_copy(update={"line": places[key]}))
+    return joined
 
 
 def _with_status(

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpuvet.aws.door import LogStream
+from gpuvet.aws.door import LineGap, LogStream
 from gpuvet.calculators.coverage import (
     HOUR,
     hma_coverage,
     node_coverage,
     source_coverage,
+    unsearched,
 )
 from gpuvet.calculators.hours import life_of
 from gpuvet.case import Case, KubeObject, xid_sight
@@ -61,19 +62,18 @@ def read_agent(
             if s.group is not None and s.group.startswith(_CLUSTER_GROUP)
         }
     )
-    found = case.logs.group_streams(groups[0] if groups else _CLUSTER_GROUP)
-    others = found.value or ()
-    if not others:
-        missing = tuple(unread(found, "streams of the cluster's log group", "list its streams"))
-        return Agent(groups[0] if groups else None, None if missing else False), missing
-    counted = case.logs.hourly_counts(others, asked.window)
+    group = groups[0] if groups else None
+    counted = case.logs.group_hours(group or cluster_groups(case), asked.window)
     live = any(
-        b.lines and _counts_as_inside(b.hour, asked.window)
-        for one in counted.value or ()
-        for b in one.bins
+        one.lines and _counts_as_inside(one.hour, asked.window) for one in counted.value or ()
     )
     missing = tuple(unread(counted, "liveness of the cluster's log group", "count its lines"))
-    return Agent(others[0].group, True if live else None if missing else False), missing
+    return Agent(group, True if live else None if missing else False), missing
+
+
+def cluster_groups(case: Case) -> str:
+    """Return how the log groups of the cluster's own service begin."""
+    return f"{_CLUSTER_GROUP}{case.meta.cluster}/" if case.meta.cluster else _CLUSTER_GROUP
 
 
 def _counts_as_inside(hour: datetime, window: Window) -> bool:
@@ -109,8 +109,10 @@ def coverage_of(
         and shipper_of_name(s.stream, s.group) in _MAY_CARRY_KERNEL_LINES
         and (s.group is not None or not counts)
     ]
-    if node.node in logs.lines_cut:
-        sources = [_not_all_read(one) for one in sources]
+    gaps = logs.line_gaps.get(node.node, ())
+    sources = [unsearched(one, _gaps_of(one, gaps)) for one in sources]
+    if not sources and logs.streams_unread is not None:
+        sources.append(_not_listed(node.node, logs.streams_unread))
     if hma is not None:
         sources.append(_agent_coverage(hma, node, streams, records, asked.window, case.kube))
     return node_coverage(node.node, sources, searched=_searched(case, node, logs))
@@ -125,7 +127,7 @@ def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     streams.
     """
     counted = {c.stream for c in logs.counts.get(node.node, ())}
-    if node.node in logs.lines_cut:
+    if node.node in logs.garbled:
         return frozenset()
     if case.meta.form.searches_by_itself:
         return frozenset(counted)
@@ -186,12 +188,22 @@ def _uncounted(stream: LogStream) -> SourceCoverage:
     )
 
 
-def _not_all_read(source: SourceCoverage) -> SourceCoverage:
-    """A stream that was there, and whose lines were not all read: it proves no absence."""
-    if source.status is not CoverageStatus.MEASURED:
-        return source
-    update = {"status": CoverageStatus.UNVERIFIED, "reason": "not all of its lines were read"}
-    return source.model_copy(update=update)
+def _not_listed(node: str, reason: str) -> SourceCoverage:
+    """A node of which no stream was found where not all streams could be looked at."""
+    return SourceCoverage(
+        node=node,
+        source=Shipper.UNKNOWN,
+        group=None,
+        stream=None,
+        status=CoverageStatus.UNVERIFIED,
+        reason=f"not all log streams were read: {reason}",
+    )
+
+
+def _gaps_of(source: SourceCoverage, gaps: Sequence[LineGap]) -> list[Window]:
+    """Return where the lines of a source's stream were not all read."""
+    place = (source.group, source.stream)
+    return [gap.window for gap in gaps if (gap.group, gap.stream) == place]
 
 
 _AGENT_STREAM = "SagemakerHealthMonitoringAgent/"

@@ -51,10 +51,9 @@ def read_service_log(
     case: Case, window: Window, now: datetime, orchestrator: Orchestrator
 ) -> ServiceLog:
     """Return what was written from six hours before a window to now."""
-    end = max(now, window.end) + timedelta(seconds=1)
-    span = Window(start=window.start - LOOK_BACK, end=end)
-    services = _services(case, span, orchestrator)
-    delivered = case.logs.find(LineSearch(pattern=_CAPACITY_EVENTS, groups=(_EVENTS,), window=span))
+    of_services, of_events = service_searches(case, window, now, orchestrator)
+    services = _services(case, of_services)
+    delivered = case.logs.find(of_events)
     by_stream = _by_stream([*(services.value or ()), *_notes(case)])
     return ServiceLog(
         records=_ordered(_each(by_stream, read_service_lines, now)),
@@ -68,14 +67,22 @@ def read_service_log(
     )
 
 
-def _services(
-    case: Case, span: Window, orchestrator: Orchestrator
-) -> Envelope[tuple[LogLine, ...]]:
-    name = case.meta.cluster
-    groups, streams = _where(name, orchestrator)
-    search = LineSearch(pattern=PATTERN, groups=groups, window=span, streams=streams)
+def service_searches(
+    case: Case, window: Window, now: datetime, orchestrator: Orchestrator
+) -> tuple[LineSearch, LineSearch]:
+    """Return what `read_service_log` searches: the services' own lines, and delivered events."""
+    end = max(now, window.end) + timedelta(seconds=1)
+    span = Window(start=window.start - LOOK_BACK, end=end)
+    groups, streams = _where(case.meta.cluster, orchestrator)
+    return (
+        LineSearch(pattern=PATTERN, groups=groups, window=span, streams=streams),
+        LineSearch(pattern=_CAPACITY_EVENTS, groups=(_EVENTS,), window=span),
+    )
+
+
+def _services(case: Case, search: LineSearch) -> Envelope[tuple[LogLine, ...]]:
     found = case.logs.find(search)
-    exact = _exact_group(name)
+    exact = _exact_group(case.meta.cluster)
     if found.value is None or exact is None:
         return found
     kept = tuple(line for line in found.value if line.group is None or exact(line.group))

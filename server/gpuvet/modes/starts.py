@@ -19,13 +19,12 @@ from gpuvet.model.cause import Failure, Symptom
 from gpuvet.model.cluster import ClusterEvidence
 from gpuvet.model.evidence import Window
 from gpuvet.modes.gather_gpu import GpuPower, gather_gpu
-from gpuvet.modes.job_lines import job_lines
+from gpuvet.modes.job_lines import PAD, job_lines
 from gpuvet.modes.window import Resolved
 from gpuvet.parse.job_steps import step_points
 from gpuvet.parse.kernel_log import RawLine
 from gpuvet.parse.nccl_log import parse_nccl
 
-_PAD = timedelta(hours=1)
 # Ours: fewer lines than this on any node need no comparison.
 _WORTH_COMPARING = 10
 # PyTorch's default of a collective's timeout, where the line does not print its own
@@ -43,7 +42,7 @@ def observed_starts(
 
 
 def _steps(case: Case, resolved: Resolved, symptom: Symptom) -> Iterator[Failure]:
-    window = resolved.window.padded(_PAD, _PAD)
+    window = resolved.window.padded(PAD, PAD)
     lines = job_lines(case, window, case.meta.cluster).lines
     found = slowdown(step_points(lines, reference=resolved.now))
     if found is not None and symptom in {Symptom.SLOW, Symptom.UNKNOWN}:
@@ -128,7 +127,7 @@ def _stop_words(measure: str) -> str:
 
 def read_gpu(case: Case, window: Window, now: datetime, nodes: Sequence[CaseNode]) -> GpuPower:
     """Return GPU activity around a window."""
-    return gather_gpu(case, window.padded(_PAD, _PAD), now, nodes)
+    return gather_gpu(case, window.padded(PAD, PAD), now, nodes)
 
 
 def outlier_sentences(evidence: ClusterEvidence) -> tuple[str, ...]:

@@ -31,6 +31,11 @@ _SYSTEM_LOGS = (
 )
 _APP = re.compile(r"-application\.|var\.log\.containers|/rank\d+$|(?:^|/)(?:stdout|stderr)$")
 _DATAPLANE = re.compile(r"-dataplane\.")
+_AGENT = "SagemakerHealthMonitoringAgent/"
+# Names that `shipper_of_name` gives to services and applications, as one pattern for a query.
+NO_SYSTEM_LOG = "|".join(
+    (*(re.sub(r"([.])", r"[.]", name) for name in _SERVICES), _APP.pattern, _DATAPLANE.pattern)
+)
 
 
 def shipper_of_name(stream: str, group: str | None = None) -> Shipper:
@@ -40,7 +45,7 @@ def shipper_of_name(stream: str, group: str | None = None) -> Shipper:
         stream: The exact stream or file name.
         group: Its log group: `…/kernel` is the weaker hint, used where the stream has none.
     """
-    if "SagemakerHealthMonitoringAgent/" in stream:
+    if _AGENT in stream:
         return Shipper.HMA
     if any(service in stream for service in _SERVICES) or _DATAPLANE.search(stream):
         return Shipper.SERVICE

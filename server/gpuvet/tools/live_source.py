@@ -5,7 +5,7 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from gpuvet.aws.budget import MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
+from gpuvet.aws.budget import JUDGING_SECONDS, MCP_CALLS, MCP_SECONDS, SCAN_GB, Budget
 from gpuvet.errors import UsageError
 from gpuvet.model.progress import Progress, silent
 
@@ -103,7 +103,12 @@ class LiveSource:
         )
 
     def _enter(self, where: "Where") -> "tuple[Entered, Budget]":
-        budget = Budget(self._seconds, self._calls, monotonic=self._accounts.clock.monotonic)
+        budget = Budget(
+            self._seconds,
+            self._calls,
+            kept=JUDGING_SECONDS,
+            monotonic=self._accounts.clock.monotonic,
+        )
         opened = self._accounts.enter(
             profile=where.profile, region=where.region, role=where.role, budget=budget
         )

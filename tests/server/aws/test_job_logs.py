@@ -84,8 +84,8 @@ def test_a_denied_query_is_no_empty_answer() -> None:
 
 def test_one_group_denied_makes_the_rest_partial() -> None:
     denied = RecordedCall(
-        "logs:DescribeLogStreams",
-        {"logGroupName": "/train/b"},
+        "logs:StartQuery",
+        {"logGroupNames": ["/train/b"]},
         (CallError("AccessDeniedException", ""),),
     )
     aws = store({"/train/a": group(STEP), "/train/b": group(STEP)}, denied)
