@@ -14,7 +14,7 @@ TOOLS = {
     "list_clusters": 410,
     "list_nodes": NODES,
     "cluster_events": NODES,
-    "find_log_sources": 32,
+    "find_log_sources": 16,
     "read_log_lines": NODES,
     "read_metrics": 5_000,
     "storage_status": 256,
