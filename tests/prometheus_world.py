@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from gpuvet.aws.door import AwsDoor, Page
-from gpuvet.aws.prometheus_queries import match_text, query_text, selector_text
+from gpuvet.aws.prometheus_queries import COUNTED, match_text, query_text, selector_text
 from gpuvet.aws.reads import read_of
 from gpuvet.aws.recorded import RecordedAws, canonical
 from gpuvet.aws.recorded_calls import read_calls
@@ -129,24 +129,31 @@ class World:
     def _prometheus(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         if params["workspaceId"] != self.workspaces[0]:
             return {"result": [], "labels": [], "series": []}
-        chosen = list(self._chosen(params))
         if name in {"Labels", "Series"}:
+            chosen = list(self._chosen(params))
             assert selector_text(params).startswith(params["metric"])
             live = [s for s in chosen if _overlaps(s, params["start"], params["end"])]
             labels = sorted({"__name__", *(n for s in live for n in s.labels)}) if live else []
             return {"labels": labels, "series": [dict(s.labels) for s in live]}
         assert query_text(name, params)
+        metrics = params.get("metrics") or [params["metric"]]
+        rows: list[dict[str, Any]] = []
+        for metric in metrics:
+            extra = {COUNTED: metric} if "metrics" in params else {}
+            rows += self._rows({**params, "metric": metric}, extra)
+        return {"result": rows}
+
+    def _rows(self, params: Mapping[str, Any], extra: Labels) -> Iterator[dict[str, Any]]:
         by = params.get("by", ())
         groups: dict[tuple[str, ...], list[Stored]] = {}
-        for one in chosen:
+        for one in self._chosen(params):
             key = tuple(one.labels.get(label, "") for label in by)
             groups.setdefault(key, []).append(one)
-        rows = [
-            row
-            for key, own in sorted(groups.items())
-            if (row := _row(dict(zip(by, key, strict=True)), own, params)) is not None
-        ]
-        return {"result": rows}
+        for key, own in sorted(groups.items()):
+            labels = {**dict(zip(by, key, strict=True)), **extra}
+            row = _row(labels, own, params)
+            if row is not None:
+                yield row
 
     def _chosen(self, params: Mapping[str, Any]) -> Iterator[Stored]:
         assert match_text(params) is not None

@@ -1,5 +1,6 @@
 """A server over HTTP for tests: our command in a process, or any MCP server on a thread."""
 
+import gc
 import http.client
 import json
 import os
@@ -114,6 +115,7 @@ def on_thread(server: MCPServer, limits: Limits | None = None, **settings: Any) 
     finally:
         uvicorn.should_exit = True
         thread.join(PATIENCE)
+        gc.unfreeze()  # the server has put aside what is loaded; this process is not only its own
         if thread.is_alive():
             raise RuntimeError("the server did not stop")
 

@@ -139,9 +139,12 @@ def _add_report(add: AddParser) -> None:
         "report",
         help="write benchmark.md and benchmark.html, and complete the published tree",
         description="Write the reports beside benchmark.json; with --skill also the skill's tests.",
+        parents=[_spending_arguments()],
     )
     _add_version_arguments(parser)
     parser.add_argument("--skill", type=Path, help="skill folder, for structure and best practices")
+    parser.add_argument("--judge", metavar="MODEL", help="also best practices no rule decides")
+    parser.add_argument("--votes", type=_positive, help="votes a question (default 3)")
     parser.add_argument("--evals", type=Path, help="evals.json; else the nearest one is used")
 
 

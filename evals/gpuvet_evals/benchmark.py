@@ -240,7 +240,8 @@ def _trigger_json(runs: Iterable[Run]) -> dict[str, Any]:
 def _expected_json(runs: Sequence[Run]) -> dict[str, Any]:
     judged = [run for run in runs if run.is_final and run.expected_output is not None]
     passed = sum(run.expected_output == "passed" for run in judged)
-    return _fraction(passed, len(judged)) | {"low_confidence": 0}
+    low = sum(run.expected_confidence == "low" for run in judged)
+    return _fraction(passed, len(judged)) | {"low_confidence": low}
 
 
 def _assertions_json(sides: dict[str, list[Run]]) -> dict[str, Any] | None:

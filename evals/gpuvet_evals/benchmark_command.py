@@ -14,6 +14,7 @@ from gpuvet_evals.inspection import Inspection, inspect_journal
 from gpuvet_evals.journal import Journal
 from gpuvet_evals.json_text import write_json
 from gpuvet_evals.judge.cache import CACHE_NAME, JudgementCache
+from gpuvet_evals.judge.judging import FROM_CACHE, Judging
 from gpuvet_evals.judge.tree import read_pairs
 from gpuvet_evals.locate import evals_beside, files_of, places_under, read_evals_file
 from gpuvet_evals.publish import write_skill_tests
@@ -67,6 +68,9 @@ def benchmark_text(result: Benchmark, *, form: str) -> str:
         lines.append(f"{rates.side}: {statuses}")
         lines.append(f"  assertions hold   {rate_text(rates.assertion_score.scored)}")
         lines.append(f"  bounds            {bounds_text(rates.assertion_score)}")
+        if rates.expected_judged:
+            reached = f"{rates.expected_reached} of {rates.expected_judged} judged"
+            lines.append(f"  expected output   {reached}")
     for comparison in result.comparisons:
         lines += [
             f"{flip.kind}: {flip.eval_id}: {flip.assertion} ({flip.baseline} to {flip.candidate})"
@@ -83,6 +87,7 @@ def write_reports(
     evals_path: Path | None,
     matcher: Matcher,
     checker: SpecChecker,
+    judging: Judging = FROM_CACHE,
 ) -> list[Path]:
     """Write benchmark.json, .md and .html, and with a skill its structure and best practices.
 
@@ -100,7 +105,7 @@ def write_reports(
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     written = [write_benchmark(folder, result), *(folder / name for name in pages)]
     if skill_folder is not None:
-        written += _complete(folder, skill_folder, result)
+        written += _complete(folder, skill_folder, result, judging)
     return written
 
 
@@ -127,12 +132,12 @@ def _inspected(folder: Path, evals: EvalSet, matcher: Matcher, checker: SpecChec
     return found
 
 
-def _complete(folder: Path, skill_folder: Path, result: Benchmark) -> list[Path]:
+def _complete(folder: Path, skill_folder: Path, result: Benchmark, judging: Judging) -> list[Path]:
     """Add what the publisher wants beside a version: evals.json and the skill's tests."""
     if folder.parent.name != "functional":
         raise UnreadableTree(f"{str(folder)!r} is no functional/v<N>; the published tree needs one")
     root = folder.parent.parent
     if not (root / "evals.json").is_file() and (folder / "evals.json").is_file():
         shutil.copyfile(folder / "evals.json", root / "evals.json")
-    write_skill_tests(root, skill_folder, folder.name, result.timestamp)
+    write_skill_tests(root, skill_folder, folder.name, result.timestamp, judging)
     return [root / "structure", root / "best-practices"]

@@ -16,6 +16,7 @@ from gpuvet_evals.arguments import Handler, parser_of
 
 if TYPE_CHECKING:
     from gpuvet_evals.asking import Asks
+    from gpuvet_evals.judge.judging import Judging
     from gpuvet_evals.spending import Budget
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_TOO_LITTLE, EXIT_BUG = range(5)
@@ -66,20 +67,15 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from gpuvet_evals.grade_command import Judging, grade_path, graded_text
+    from gpuvet_evals.grade_command import grade_path, graded_text
     from gpuvet_evals.pattern_guard import PatternGuard
     from gpuvet_evals.spec_checker import GpuvetChecker
 
     budget = _budget(options)
     with ExitStack() as stack:
         guard = stack.enter_context(PatternGuard())
-        judging = Judging(
-            model=options.judge,
-            votes=options.votes or (3 if options.judge else None),
-            asks=stack.enter_context(_asking(options, budget)) if options.judge else None,
-            workers=options.jobs,
-            pairwise=options.pairwise,
-            labels=options.labels,
+        judging = _judging(options, budget, stack)._replace(
+            pairwise=options.pairwise, labels=options.labels
         )
         outcome = grade_path(
             options.path,
@@ -106,6 +102,20 @@ def _budget(options: argparse.Namespace) -> "Budget":
 
     prices = read_prices(options.prices) if options.prices else None
     return Budget(tokens=options.max_tokens, dollars=options.max_dollars, prices=prices)
+
+
+def _judging(options: argparse.Namespace, budget: "Budget", stack: ExitStack) -> "Judging":
+    """Return how free text is judged; a model is opened only where one is named."""
+    from gpuvet_evals.judge.judging import Judging
+
+    if not options.judge:
+        return Judging(votes=options.votes)
+    return Judging(
+        model=options.judge,
+        votes=options.votes or 3,
+        asks=stack.enter_context(_asking(options, budget)),
+        workers=options.jobs,
+    )
 
 
 @contextmanager
@@ -146,7 +156,9 @@ def _report(options: argparse.Namespace) -> int:
     from gpuvet_evals.spec_checker import GpuvetChecker
 
     result = benchmark_path(options.path, against=options.against)
-    with PatternGuard() as guard:
+    budget = _budget(options)
+    with ExitStack() as stack:
+        guard = stack.enter_context(PatternGuard())
         written = write_reports(
             options.path,
             result,
@@ -154,7 +166,9 @@ def _report(options: argparse.Namespace) -> int:
             evals_path=options.evals,
             matcher=guard,
             checker=GpuvetChecker(),
+            judging=_judging(options, budget, stack),
         )
+    _say_spent(budget)
     print("\n".join(str(path) for path in written))
     return _benchmark_code(
         result.has_regression or (options.fail_on == "warning" and result.has_loss),

@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from gpuvet_evals.asking import Asks
 from gpuvet_evals.assertions.job_spec import SpecChecker
 from gpuvet_evals.assertions.patterns import Matcher
 from gpuvet_evals.errors import UnreadableEvals
 from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.judge.agreement import Agreement, agreement, agreement_text, read_labels
-from gpuvet_evals.judge.cache import CACHE_NAME, JudgementCache
-from gpuvet_evals.judge.judge import WORKERS, Judge
+from gpuvet_evals.judge.judging import FROM_CACHE, Judging, open_judge
 from gpuvet_evals.judge.pairs import PairJudge
 from gpuvet_evals.judge.tree import (
     Pair,
@@ -35,17 +33,6 @@ from gpuvet_evals.untrusted import clean
 _NAMED = 20  # runs with something unjudged that the text names
 
 
-class Judging(NamedTuple):
-    """How free text is judged; by default from what is kept alone."""
-
-    model: str | None = None
-    votes: int | None = None
-    asks: Asks | None = None
-    workers: int = WORKERS
-    pairwise: bool = False
-    labels: Path | None = None
-
-
 class GradeOutcome(NamedTuple):
     """What grading gave, and what a judge did beside it."""
 
@@ -53,9 +40,6 @@ class GradeOutcome(NamedTuple):
     stopped: str | None = None  # why the judge asked nothing more
     pairs: tuple[Pair, ...] | None = None
     agreement: Agreement | None = None
-
-
-FROM_CACHE = Judging()
 
 
 def grade_path(
@@ -82,20 +66,13 @@ def grade_path(
         text = evals_path.read_bytes() if evals_path else None
         missing = import_suite(path, folder, evals=given, evals_text=text).missing
     evals = given or _evals_near(folder, path)
-    cache = JudgementCache(folder / CACHE_NAME)
-    judge = Judge(
-        cache,
-        model=judging.model,
-        votes=judging.votes,
-        asks=judging.asks,
-        workers=judging.workers,
-    )
+    judge = open_judge(folder, judging)
     suite = grade_tree(
         folder, evals, matcher=matcher, checker=checker, judge=judge, progress=progress
     )
     pairs = agreed = None
     if judging.pairwise:
-        pair_judge = PairJudge(cache, model=judging.model, asks=judging.asks)
+        pair_judge = PairJudge(judge.cache, model=judging.model, asks=judging.asks)
         pairs = judge_pairs(folder, evals, pair_judge)
         write_pairs(folder, pairs)
     if judging.labels is not None:

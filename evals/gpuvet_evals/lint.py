@@ -58,7 +58,7 @@ _INNOCENT_DIGITS = (
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}(?:[ _][A-Za-z]{3,})*")
 _CLASSES = re.compile(r"\\[A-Za-z]|\[[^\]]*\]|\(\?[a-zA-Z:=!<-]+")
 _NEGATION = re.compile(r"(?i)\b(?:not|no|never|un\w+|without|neither)\b")
-_NESTED = re.compile(r"\([^()]*[+*][^()]*\)[+*{]|\(\?:[^()]*\|[^()]*\)[+*]\S*[+*]")
+REPEATED_REPETITION = re.compile(r"\([^()]*[+*][^()]*\)[+*{]|\(\?:[^()]*\|[^()]*\)[+*]\S*[+*]")
 
 
 def lint_evals(evals: EvalSet, matcher: Matcher) -> tuple[LintFinding, ...]:
@@ -136,7 +136,7 @@ def _lint_assertion(eval_: Eval, assertion: Assertion, matcher: Matcher) -> Iter
         if error is not None:
             yield "EV022", LintLevel.ERROR, error, ""
             return
-        if _NESTED.search(assertion.pattern):
+        if REPEATED_REPETITION.search(assertion.pattern):
             yield "EV023", LintLevel.WARNING, "repeats a repetition: it may take for ever", ""
     if assertion.evaluator in {"regex", "contains"}:
         yield from _lint_matching(eval_, assertion, matcher)

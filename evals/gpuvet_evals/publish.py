@@ -12,6 +12,8 @@ from pathlib import Path
 from gpuvet_evals.evals_json import EvalSet
 from gpuvet_evals.journal import mapping
 from gpuvet_evals.json_text import write_json
+from gpuvet_evals.judge.judging import FROM_CACHE, Judging, open_judge
+from gpuvet_evals.judge.skill import judged_practices
 from gpuvet_evals.skill_tests import (
     as_published,
     best_practice_tests,
@@ -35,11 +37,23 @@ ALLOWED_ENDINGS = frozenset(
 
 
 def write_skill_tests(
-    evals_folder: Path, skill_folder: Path, version: str, timestamp: str | None
-) -> None:
-    """Write structure and best-practice results of a skill beside its functional ones."""
+    evals_folder: Path,
+    skill_folder: Path,
+    version: str,
+    timestamp: str | None,
+    judging: Judging | None = None,
+) -> str | None:
+    """Write structure and best-practice results of a skill beside its functional ones.
+
+    Judgements of best practices are kept beside them, like those of runs.
+
+    Returns:
+        Why a judge asked nothing more, where it stopped.
+    """
     skill = as_published(read_skill(skill_folder), skill_folder)
-    structure, practices = structure_tests(skill), best_practice_tests(skill)
+    judge = open_judge(evals_folder / "best-practices" / version, judging or FROM_CACHE)
+    structure = structure_tests(skill)
+    practices = judged_practices(skill, best_practice_tests(skill), judge)
     number = version.removeprefix("v")
     write_json(
         evals_folder / "structure" / f"structure-tests-results-v{number}.json",
@@ -51,6 +65,7 @@ def write_skill_tests(
         best_practices_json(practices, timestamp, version),
     )
     write_json(folder / "benchmark.json", best_practices_benchmark(practices, timestamp, version))
+    return judge.stopped
 
 
 def can_be_published(evals: EvalSet) -> bool:

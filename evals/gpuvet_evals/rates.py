@@ -45,6 +45,8 @@ class SideRates(Value):
     all_assertions: ThreeRates  # share of runs in which all of them hold
     unjudged_assertions: int
     contaminated: int  # runs without the skill that loaded it; comparisons drop them
+    expected_reached: int = 0  # final runs whose answer agrees with the expected output
+    expected_judged: int = 0  # of so many that a judge decided
 
 
 class TriggerQuality(Value):
@@ -85,6 +87,8 @@ def side_rates(side: str, runs: Iterable[Run]) -> SideRates:
             a.passed is None for run in mine if run.is_final for a in run.assertions or ()
         ),
         contaminated=sum(run.trigger is TriggerVerdict.CONTAMINATED for run in mine),
+        expected_reached=sum(run.expected_output == "passed" for run in mine if run.is_final),
+        expected_judged=sum(run.expected_output is not None for run in mine if run.is_final),
     )
 
 

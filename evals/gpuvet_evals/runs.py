@@ -38,6 +38,7 @@ class Run(Value):
     trigger: TriggerVerdict = TriggerVerdict.NOT_APPLICABLE
     assertions: tuple[ScoredAssertion, ...] | None = None
     expected_output: str | None = None  # passed, failed or None where unjudged
+    expected_confidence: str | None = None  # of the judge in that
     error: str | None = None
     runtime_seconds: float | None = None
     cost_usd: float | None = None
@@ -78,7 +79,8 @@ def read_run(results: Mapping[str, Any]) -> Run:
     metrics = mapping(results.get("metrics"))
     window = mapping(metrics.get("context_window"))
     trigger = mapping(tests.get("trigger"))
-    expected = mapping(tests.get("expected_output")).get("result")
+    judged = mapping(tests.get("expected_output"))
+    expected = judged.get("result")
     return Run(
         eval_id=str(results.get("eval_id") or ""),
         iteration=_whole(results.get("iteration"), 1),
@@ -89,6 +91,7 @@ def read_run(results: Mapping[str, Any]) -> Run:
         trigger=_trigger(ours, trigger, side),
         assertions=_assertions(tests),
         expected_output=expected if expected in {"passed", "failed"} else None,
+        expected_confidence=_word(judged.get("confidence")),
         error=str(results["error"]) if results.get("error") else None,
         runtime_seconds=_number(ours.get("runtime_seconds"), _seconds(metrics.get("runtime"))),
         cost_usd=_number(ours.get("cost_usd"), _dollars(metrics.get("cost"))),

@@ -41,6 +41,7 @@ class SkillTest(Value):
     name: str
     result: str
     message: str
+    confidence: str | None = None  # of a judge
 
 
 Verdict = tuple[bool | None, str]  # None: it does not apply
@@ -104,7 +105,8 @@ def best_practices_json(
 ) -> dict[str, Any]:
     """Return best-practices-tests-results.json of one iteration."""
     head = _head(tests, timestamp, "best-practices")
-    head["summary"] |= {"errored": 0, "low_confidence": 0, "avg_confidence": None}
+    low = sum(test.confidence == "low" for test in tests)
+    head["summary"] |= {"errored": 0, "low_confidence": low, "avg_confidence": None}
     return {"version": version, **head, "tests": [_test_json(t) for t in tests]}
 
 
@@ -178,7 +180,7 @@ def _head(tests: Sequence[SkillTest], timestamp: str | None, kind: str) -> dict[
 
 def _test_json(test: SkillTest) -> dict[str, Any]:
     return {
-        **test.model_dump(),
+        **test.model_dump(exclude_none=True),
         "agent_skills_spec_reference": "https://agentskills.io/specification",
     }
 

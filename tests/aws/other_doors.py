@@ -27,6 +27,7 @@ QUERY: Mapping[str, Any] = {
     "metric": "DCGM_FI_DEV_GPU_UTIL",
     "by": ["Hostname"],
     "span": 300,
+    "step": 60,
     "time": END,
 }
 READ_OF_EACH: Mapping[str, Mapping[str, Any]] = {

@@ -216,6 +216,8 @@ def test_a_widened_list_at_the_door_is_stopped_at_the_wire_and_only_there(
         ("prometheus:Query", {"span": "5m"}),
         ("prometheus:Query", {"span": 10**9}),
         ("prometheus:Query", {"span": True}),
+        ("prometheus:Query", {"step": 0}),
+        ("prometheus:Query", {"metrics": ["DCGM_FI_DEV_GPU_UTIL"]}),
         ("prometheus:Query", {"workspaceId": "../../evil"}),
         ("prometheus:Query", {"workspaceId": "ws-1/api"}),
         ("prometheus:Query", {"time": "now"}),

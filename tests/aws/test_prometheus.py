@@ -185,7 +185,7 @@ def test_devices_are_told_apart_by_the_labels_that_exist_and_matched_exactly() -
     label = find_nodes(space, "node_amazonefa_rx_drops", NAMES).value
     assert label is not None
     assert label.devices == ("device", "port")
-    numbers = read_numbers(space, "latest", label, "node_amazonefa_rx_drops").value or ()
+    numbers = read_numbers(space, "latest", label, ("node_amazonefa_rx_drops",)).value or ()
     assert {one.device: one.value for one in numbers} == {"rdmap16s2": 1.0, "rdmap16s27": 2.0}
 
 
@@ -195,7 +195,7 @@ def test_no_series_is_not_collected_and_never_zero() -> None:
     assert (answer.status, answer.value) == (Status.OK_EMPTY, None)
     label = find_nodes(space, UTIL, NAMES).value
     assert label is not None
-    numbers = read_numbers(space, "latest", label, XID)
+    numbers = read_numbers(space, "latest", label, (XID,))
     assert (numbers.status, numbers.value) == (Status.OK_EMPTY, ())
 
 
@@ -245,7 +245,7 @@ def test_many_nodes_are_asked_in_lists_that_a_query_may_hold() -> None:
     world = world_of(series)
     label = find_nodes(workspace(world), UTIL, names).value
     assert label is not None
-    numbers = read_numbers(workspace(world), "highest", label, UTIL).value or ()
+    numbers = read_numbers(workspace(world), "highest", label, (UTIL,)).value or ()
     assert len({one.node for one in numbers}) == 600
     sizes = [len(p["nodes"]) for op, p in world.asked if "nodes" in p and op.endswith(":Query")]
     assert sizes == [256, 256, 88]
@@ -256,7 +256,7 @@ def test_a_part_that_fails_leaves_the_answer_partial_with_its_reason() -> None:
     label = find_nodes(workspace(world), UTIL, NAMES).value
     assert label is not None
     world.errors["prometheus:Query"] = ("ThrottlingException", 429)
-    answer = read_numbers(workspace(world), "highest", label, UTIL)
+    answer = read_numbers(workspace(world), "highest", label, (UTIL,))
     assert (answer.status, answer.reason, answer.value) == (
         Status.UNVERIFIED,
         Reason.THROTTLED,
@@ -293,6 +293,69 @@ def test_every_template_is_filled_whole_with_listed_names(template: str, metric:
         assert r'Hostname=~"ip-10-0-0-7\\.us-west-2\\.compute\\.internal|b:9400"' in text
     is_of_ready = metric == "kube_node_status_condition" and "{" in text
     assert ('condition="Ready",status="true"' in text) == is_of_ready
+
+
+def test_several_metrics_are_one_query_that_keeps_their_names_apart() -> None:
+    params = {
+        "template": "grown",
+        "metrics": [UTIL, XID],
+        "by": ["Hostname", "gpu"],
+        "label": "Hostname",
+        "nodes": ["a"],
+        "span": 3600,
+        "step": 60,
+    }
+    parts = [
+        f'label_replace(increase({one}{{Hostname=~"a"}}[3600s:60s]), "counted", "{one}", "", "")'
+        for one in (UTIL, XID)
+    ]
+    assert query_text("Query", params) == (
+        f"sum by (counted, Hostname, gpu) ({parts[0]} or {parts[1]})"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metrics": []},
+        {"metrics": [UTIL] * 17},
+        {"metrics": ["up"]},
+        {"metric": UTIL},
+        {"template": "changed"},
+        {"metrics": UTIL},
+    ],
+)
+def test_a_list_of_metrics_is_bounded_listed_and_for_templates_that_fold(
+    change: dict[str, Any],
+) -> None:
+    params = {"template": "grown", "metrics": [UTIL], "by": [], "span": 60, "step": 60}
+    assert query_text("Query", params).startswith("sum by (counted) (")
+    with pytest.raises(NotReadOnly):
+        query_text("Query", {**params, **change})
+
+
+def test_each_metric_of_a_query_keeps_its_own_numbers_and_one_that_is_missing_is_left_out() -> None:
+    world = world_of(
+        gpus_of(NODES[0], UTIL, 40, start=START, end=NOW, gpus=[0]),
+        gpus_of(NODES[0], XID, 31, start=START, end=NOW, gpus=[0]),
+    )
+    label = find_nodes(workspace(world), UTIL, NAMES).value
+    assert label is not None
+    metrics = (UTIL, XID, "DCGM_FI_DEV_ROW_REMAP_FAILURE")
+    numbers = read_numbers(workspace(world), "latest", label, metrics).value or ()
+    assert {one.metric: one.value for one in numbers} == {UTIL: 40.0, XID: 31.0}
+
+
+def test_a_query_touches_no_more_samples_than_a_server_allows() -> None:
+    month = Window(start=NOW - timedelta(days=30), end=NOW)
+    world = world_of(gpus_of(NODES[0], UTIL, 1, start=NOW - timedelta(hours=1), end=NOW, gpus=[0]))
+    label = find_nodes(workspace(world, month), UTIL, NAMES).value
+    assert label is not None
+    many = label.model_copy(update={"values": tuple((f"n{n}", f"i-{n}") for n in range(256))})
+    read_numbers(workspace(world, month), "grown", many, (UTIL, XID))
+    _, params = world.asked[-1]
+    touched = 256 * 8 * 2 * params["span"] / params["step"]
+    assert touched <= 20_000_000
 
 
 @settings(max_examples=100, deadline=None)

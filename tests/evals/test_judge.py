@@ -289,13 +289,58 @@ def test_pairs_are_judged_in_both_orders_and_go_into_the_benchmark(
         grade(journals, tmp_path, api, "--pairwise")
     main(["benchmark", str(tmp_path)])
 
-    assert "0 of 3 judgements flipped" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "0 of 3 judgements flipped" in told
+    assert "  expected output   7 of 7 judged\n" in told
+    assert "  expected output   3 of 3 judged\n" in told
     written = json.loads((tmp_path / "functional/v1/benchmark.json").read_text(encoding="utf-8"))
+    expected = written["evals"]["xid79-node-verdict"]["expected_output"]["with_skill"]
+    assert expected == {"pass_rate": "4/4", "percentage": 100, "low_confidence": 0}
     quality = written["evals"]["xid79-node-verdict"]["comparison"]["quality"]
     assert (quality["pairs_evaluated"], quality["pairs_skipped"]) == (1, 3)
     assert set(quality["per_criterion"]) == {"accuracy", "actionability", "completeness"}
     assert written["gpuvet"]["pairwise"]["flip_rate"] == 0
     assert written["model"] == "judge-1"
+
+
+@pytest.mark.usefixtures("key")
+def test_the_page_shows_whether_the_expected_output_was_reached(
+    journals: Path, tmp_path: Path
+) -> None:
+    with serving() as api:
+        grade(journals, tmp_path, api)
+    main(["report", str(tmp_path)])
+
+    page = (tmp_path / "functional/v1/benchmark.html").read_text(encoding="utf-8")
+    assert page.count("The answer agrees with the expected output.") == 10
+    assert "expected output reached in 7 of 7" in page
+
+
+@pytest.mark.usefixtures("key")
+def test_best_practices_no_rule_decides_go_to_the_judge_and_are_kept(
+    journals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skill = tmp_path / "gpu-cluster-triage"
+    skill.mkdir()
+    words = "---\nname: gpu-cluster-triage\ndescription: Triage of GPU clusters.\n---\n# Skill\n"
+    (skill / "SKILL.md").write_text(words, encoding="utf-8")
+    grade(journals, tmp_path, None)
+    practices = tmp_path / "best-practices/v1/iteration-1/best-practices-tests-results.json"
+
+    def report(*more: str) -> tuple[dict[str, int], bytes]:
+        main(["report", str(tmp_path), "--skill", str(skill), *more])
+        raw = practices.read_bytes()
+        return json.loads(raw)["summary"], raw
+
+    before, _ = report()
+    with serving() as api:
+        judged, raw = report("--judge", "judge-1", "--votes", "1", "--base-url", api.url)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    kept, again = report()
+
+    assert (before["passed"], before["failed"], before["skipped"]) == (1, 0, 16)
+    assert (judged["passed"], judged["skipped"]) == (13, 4)  # no references, no assets
+    assert (kept, again) == (judged, raw)
 
 
 @pytest.mark.usefixtures("key")

@@ -1,6 +1,7 @@
 """The Messages API over HTTP: what is tried again, what is given up, what is charged."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,6 +138,13 @@ def test_without_a_key_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     with pytest.raises(ModelUnavailable, match="no key: set ANTHROPIC_API_KEY"):
         LiveModel()
+
+
+def test_without_the_sdk_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+
+    with pytest.raises(ModelUnavailable, match=r"pip install 'gpuvet\[evals\]'"):
+        LiveModel(api_key="test")
 
 
 def test_a_budget_of_tokens_stops_the_next_request() -> None:

@@ -271,6 +271,12 @@ def test_an_operation_may_be_spelt_any_way(name: str, suite: Path) -> None:
                      id="an unknown input"),
         pytest.param("use_aws", {**NODES, "parameters": "ClusterName=fm-eks"},
                      "parameters must be an object", id="an input of another kind"),
+        pytest.param(
+            "query_cloudwatch_logs",
+            {"log_group_names": ["/aws/sagemaker/Clusters/fm-eks/q8w2e4r6t9yu"],
+             "query": "filter @message like /(a+)+$/", "start_time": "2026-07-21",
+             "end_time": "2026-07-22"}, "repeats a repetition", id="a pattern that never ends",
+        ),
         pytest.param("reboot_node", {}, "no tool 'reboot_node'; there are use_aws,",
                      id="a tool that is not there"),
         pytest.param("fs_read", {"file_path": "../evals.json"}, "no file '../evals.json'",
@@ -352,6 +358,15 @@ def test_how_a_run_ends_is_told_by_its_journal(
     assert (metadata["stop"], inspected(suite)["answer"]["status"]) == (stop, status)
 
 
+def test_what_the_api_would_refuse_is_not_sent_back(suite: Path) -> None:
+    use = {**tool_use("use_aws", NODES), "caller": None}
+    script = in_turn(Say([text(""), use], "tool_use"), Say([text(ANSWER)]))
+    with fake_api(script) as api:
+        run(suite, api, "--eval", "pending", "--side", "without_skill")
+
+    assert api.requests[1]["messages"][1]["content"] == [tool_use("use_aws", NODES)]
+
+
 def test_an_investigation_is_recorded_as_one(suite: Path) -> None:
     evals = json.loads((suite / "evals.json").read_text(encoding="utf-8"))
     evals["evals"][0] |= {"task_type": "investigation", "expected_root_cause": ANSWER}
@@ -420,6 +435,19 @@ def test_a_spent_budget_stops_the_suite_and_more_lets_it_go_on(
         assert run(suite, api, "--max-tokens", "500") == 3
         assert len(api.requests) == before
         assert run(suite, api) == 0
+
+
+def test_a_broken_log_of_turns_is_named_and_not_built_upon(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outputs(suite).mkdir(parents=True)
+    (outputs(suite) / "unfinished.jsonl").write_text("{}\n[]\n", encoding="utf-8")
+
+    with fake_api(diligent) as api:
+        assert run(suite, api, "--eval", "pending", "--side", "with_skill") == 2
+
+    assert "delete it to begin the run anew" in capsys.readouterr().err
+    assert api.requests == []
 
 
 def test_other_settings_are_not_mixed_in(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:

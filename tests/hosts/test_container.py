@@ -107,6 +107,13 @@ def test_its_steps_work_in_a_clean_place_and_what_they_make_serves(tmp_path: Pat
         assert ask(running.port, LIST).status == 401
         token_header = {"authorization": "Bearer a-token-of-the-container-test"}
         assert ask(running.port, LIST, token_header).status == 200
+        # The skill travels in the wheel: no checkout is near.
+        read = {"jsonrpc": "2.0", "id": 5, "method": "resources/read"}
+        skill = ask(
+            running.port, {**read, "params": {"uri": "gpuvet://skill/SKILL.md"}}, token_header
+        )
+        (held,) = skill.message()["result"]["contents"]
+        assert held["text"] == (ROOT / "skill" / "SKILL.md").read_text(encoding="utf-8")
         assert running.stop() == 0
     finally:
         running.kill()

@@ -48,7 +48,7 @@ class Account:
     queries: dict[str, Query] = field(default_factory=dict[str, Query])
     most_queries_at_once: int = 0
     scanned: float = 0.0
-    _tokens: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    tokens: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
 
     def call(self, operation: str, params: Params) -> Reply:
         """Answer one request; its round trip has passed when it returns.
@@ -72,10 +72,10 @@ class Account:
     def _has_token(self, operation: str) -> bool:
         rate = limits.CALLS_A_SECOND.get(operation, limits.CALLS_A_SECOND_OTHERWISE)
         now = self.clock.seconds
-        held, at = self._tokens.get(operation, (rate, now))
+        held, at = self.tokens.get(operation, (rate, now))
         held = min(rate, held + (now - at) * rate)
         is_there = held >= 1
-        self._tokens[operation] = (held - 1 if is_there else held, now)
+        self.tokens[operation] = (held - 1 if is_there else held, now)
         return is_there
 
     @property

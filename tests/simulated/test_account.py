@@ -121,7 +121,7 @@ def test_more_queries_than_the_account_may_run_are_refused(log_class: str, most:
     for _ in range(most):
         query(account, "fields @message", group=GROUPS["ec2"])
         account.clock.seconds -= limits.CALL_SECONDS  # all at once
-        account._tokens.clear()
+        account.tokens.clear()
     refused = {"logGroupNames": [GROUPS["ec2"]], "queryString": "fields @message"}
     times = {"startTime": START, "endTime": END}
     assert code_of(account, "logs:StartQuery", **refused, **times) == "LimitExceededException"

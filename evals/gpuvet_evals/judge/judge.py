@@ -76,7 +76,7 @@ class Judge:
         self.model = model or (kept_model if isinstance(kept_model, str) else None)
         self.votes = votes or (kept_votes if isinstance(kept_votes, int) else 1)
         self.stopped: str | None = None  # why nothing more was asked
-        self._cache, self._asks, self._workers = cache, asks, workers
+        self.cache, self._asks, self._workers = cache, asks, workers
         if asks is not None:
             cache.settings = {
                 "model": self.model,
@@ -92,7 +92,7 @@ class Judge:
             with ThreadPoolExecutor(max_workers=self._workers) as pool:
                 return list(pool.map(self._verdict, questions))
         finally:
-            self._cache.save()
+            self.cache.save()
 
     def _verdict(self, question: Question) -> Verdict:
         if self.model is None or len(question.answer) > MAX_ANSWER:
@@ -115,7 +115,7 @@ class Judge:
     ) -> Judgement | None:
         request = judge_request(question, model, again=again)
         key = key_of(request, version=PROMPT_VERSION, vote=vote, attempt=attempt)
-        if (kept := self._cache.get(key)) is not None:
+        if (kept := self.cache.get(key)) is not None:
             return Judgement.model_validate_json(str(kept.get("judgement")))
         if self._asks is None or self.stopped is not None:
             return None
@@ -127,7 +127,7 @@ class Judge:
         except ModelFailed:
             return Judgement(verdict=Outcome.JUDGE_ERROR, flags=("request_failed",))
         judgement = read_judgement(reply.text, question.answer)
-        self._cache.put(
+        self.cache.put(
             key,
             {
                 "kind": "expected_output" if question.is_expected_output else "assertion",

@@ -138,7 +138,13 @@ def _calls_tools(reply: Reply) -> bool:
 
 
 def _assistant(reply: Reply) -> Json:
-    return {"role": "assistant", "content": [dict(block) for block in reply.content]}
+    """Return the reply as the next request repeats it; the API refuses nulls and empty texts."""
+    content = [
+        {name: value for name, value in block.items() if value is not None}
+        for block in reply.content
+        if block.get("type") != "text" or block.get("text")
+    ]
+    return {"role": "assistant", "content": content}
 
 
 def _user(results: Sequence[Result]) -> Json:

@@ -15,6 +15,7 @@ from gpuvet.case import Case
 from gpuvet.errors import NotReadOnly
 from gpuvet.model.evidence import Envelope, Status
 from gpuvet_evals.journal import mapping
+from gpuvet_evals.lint import REPEATED_REPETITION
 
 Json = dict[str, Any]
 Pages = tuple[Mapping[str, Any], ...]
@@ -156,6 +157,10 @@ class PlainTools:
             return ToolResult(
                 "API call failed: no AWS account is connected to this conversation", is_error=True
             )
+        if REPEATED_REPETITION.search(str(parameters.get("queryString", ""))):
+            # The service matches in linear time, the recording does not.
+            message = "this recording runs no pattern that repeats a repetition"
+            return _api_error(operation, self._account, "MalformedQueryException", message)
         where = region if isinstance(region, str) and region else None
         try:
             return self.case.aws.read(operation, parameters, region=where)
@@ -234,7 +239,8 @@ _TOOLS: Mapping[str, _Tool] = {
         PlainTools.use_aws,
     ),
     "query_cloudwatch_logs": _Tool(
-        "Runs one CloudWatch Logs Insights query to its end and returns its rows.",
+        "Runs one CloudWatch Logs Insights query to its end and returns its rows. Only fields, "
+        "display, filter (=, !=, in, like text or /regex/, and, or, not), stats by, sort, limit.",
         _schema(
             {
                 "aws_region": _TEXT,

@@ -13,6 +13,7 @@ from typing import Any
 
 from gpuvet.model.base import Value
 from gpuvet_evals.asking import Reply, Usage, read_reply, usage_json
+from gpuvet_evals.errors import UnreadableTree
 from gpuvet_evals.journal import mapping, mappings
 
 TURNS_NAME = "unfinished.jsonl"
@@ -92,17 +93,26 @@ def reply_json(reply: Reply) -> dict[str, Any]:
 
 
 def _read(path: Path) -> tuple[datetime | None, Sequence[Turn]]:
-    """Return when the run began and its turns, and cut off what a kill left behind them."""
+    """Return when the run began and its turns, and cut off what a kill left behind them.
+
+    Raises:
+        UnreadableTree: The file is broken elsewhere than at its end.
+    """
     if not path.is_file() or path.stat().st_size > MAX_TURNS_BYTES:
         return None, ()
     raw = path.read_bytes()
     whole = raw[: raw.rfind(b"\n") + 1]
     if len(whole) != len(raw):
         path.write_bytes(whole)
-    lines = [mapping(json.loads(line)) for line in whole.splitlines()]
-    if not lines:
-        return None, ()
-    return datetime.fromisoformat(str(lines[0]["started"])), tuple(_turns(lines[1:]))
+    try:
+        lines = [mapping(json.loads(line)) for line in whole.splitlines()]
+        if not lines:
+            return None, ()
+        return datetime.fromisoformat(str(lines[0]["started"])), tuple(_turns(lines[1:]))
+    except (ValueError, KeyError) as error:
+        raise UnreadableTree(
+            f"{str(path)!r} is broken in its middle: {error}; delete it to begin the run anew"
+        ) from error
 
 
 def _turns(lines: Sequence[Mapping[str, Any]]) -> Iterator[Turn]:

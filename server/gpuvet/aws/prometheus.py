@@ -14,7 +14,7 @@ from gpuvet.aws.door import AwsDoor, NodeName, Page
 from gpuvet.aws.endpoints import WORKSPACE, workspace_of
 from gpuvet.aws.prometheus_answers import Samples, answer_of
 from gpuvet.aws.prometheus_names import best_label, name_table
-from gpuvet.aws.prometheus_queries import DEVICE_LABELS, MOST_NAMES, NODE_LABELS
+from gpuvet.aws.prometheus_queries import COUNTED, DEVICE_LABELS, MOST_NAMES, NODE_LABELS
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.metrics import MetricName, TimeSeries
 from gpuvet.model.prometheus import DeviceNumber, NodeLabel, WorkspaceAddress
@@ -29,6 +29,12 @@ MOST_POINTS_A_SERIES = 11_000
 STEPS = (60, 300, 900, 3600)
 # Ours: samples that one question asks for; beyond it steps grow.
 MOST_SAMPLES = 1_500_000
+# Prometheus' own default lets one query touch 50 million samples; a subquery touches one a look.
+MOST_TOUCHED = 20_000_000
+# Accelerators of a node; EFA devices are up to four times as many, and lie well within.
+DEVICES = 8
+# Looks over a whole window where only presence is asked.
+_LOOKS, _LEAST_STEP = 288, 60
 _ENDPOINT = re.compile(r"https?://[^\s\"'\\<>]{0,200}/workspaces/[^\s\"'\\<>]{0,200}")
 _CONFIGURATION = 64 * 1024
 
@@ -124,7 +130,14 @@ def find_nodes(workspace: Workspace, metric: str, nodes: Sequence[NodeName]) -> 
     if not known:
         return _none(labels)
     by = [one for one in NODE_LABELS if one in known]
-    params = {"template": "named", "metric": metric, "by": by, **_at_end(workspace)}
+    looks = max(_LEAST_STEP, workspace.span // _LOOKS)
+    params = {
+        "template": "named",
+        "metric": metric,
+        "by": by,
+        "step": looks,
+        **_at_end(workspace),
+    }
     named = workspace.read("Query", params)
     answer = answer_of(_pages(named))
     best = best_label(answer.series, name_table(nodes))
@@ -160,7 +173,12 @@ def _at_end(workspace: Workspace) -> dict[str, Any]:
 
 
 def read_numbers(
-    workspace: Workspace, template: str, label: NodeLabel, metric: str, *, step: int = 60
+    workspace: Workspace,
+    template: str,
+    label: NodeLabel,
+    metrics: Sequence[str],
+    *,
+    step: int | None = None,
 ) -> Envelope[tuple[DeviceNumber, ...]]:
     """Return one number a device over the window; see `TEMPLATES` for what each one is.
 
@@ -168,16 +186,19 @@ def read_numbers(
         workspace: Where.
         template: highest, lowest, latest, grown, changed or slots.
         label: Which nodes, by which label.
-        metric: One of the metrics we read.
-        step: Seconds between the looks of a template that looks repeatedly.
+        metrics: Of those we read; several are one query, and what does not exist is left out.
+        step: Seconds between two looks; None: as fine as a query may touch samples.
     """
     by = [label.label, *label.devices]
-    params = {"template": template, "metric": metric, "by": by, "step": step, **_at_end(workspace)}
+    asked = {"metric": metrics[0]} if len(metrics) == 1 else {"metrics": list(metrics)}
+    devices = min(len(label.values), MOST_NAMES) * DEVICES * len(metrics)
+    looks = step if step is not None else step_within(workspace.window, devices, MOST_TOUCHED)
+    params = {"template": template, **asked, "by": by, "step": looks, **_at_end(workspace)}
     answers = list(_chunks(workspace, "Query", params, label))
     numbers = [
         number
         for answer, samples in answers
-        for number in _numbers(samples, metric, label, answer.evidence)
+        for number in _numbers(samples, metrics[0], label, answer.evidence)
     ]
     return _joined([answer for answer, _ in answers], tuple(numbers))
 
@@ -190,7 +211,7 @@ def _numbers(
         node = nodes.get(one.labels.get(label.label, ""))
         if node is not None:
             yield DeviceNumber(
-                metric=metric,
+                metric=one.labels.get(COUNTED, metric),
                 node=node,
                 value=one.value,
                 gpu=one.labels.get("gpu"),
@@ -203,7 +224,8 @@ def _numbers(
 
 def read_total(workspace: Workspace, metric: str) -> Envelope[float]:
     """Return how much a counter rose over the window, all series taken together; or None."""
-    params = {"template": "grown in all", "metric": metric, **_at_end(workspace)}
+    looks = max(_LEAST_STEP, workspace.span // _LOOKS)
+    params = {"template": "grown in all", "metric": metric, "step": looks, **_at_end(workspace)}
     answer = workspace.read("Query", params)
     found = answer_of(_pages(answer)).series
     return with_value(answer, found[0].value if found else None)
@@ -339,6 +361,11 @@ def _joined(answers: Sequence[Envelope[Any]], value: tuple[T, ...]) -> Envelope[
 
 def step_for(window: Window, devices: int) -> int:
     """Return the finest step at which so many series stay within what a question may ask."""
+    return step_within(window, devices, MOST_SAMPLES)
+
+
+def step_within(window: Window, series: int, most: int) -> int:
+    """Return the finest step at which so many series have no more than so many samples."""
     seconds = (window.end - window.start).total_seconds()
-    fitting = (step for step in STEPS if devices * seconds / step <= MOST_SAMPLES)
+    fitting = (step for step in STEPS if series * seconds / step <= most)
     return next(fitting, STEPS[-1])

@@ -63,31 +63,38 @@ MOST_NAMES = 256
 
 
 class Template(NamedTuple):
-    """One shape of query."""
+    """One shape of query: what is made of a metric, and how a node's series are folded."""
 
     operation: str
+    over: str  # max, min, sum, count; "": neither folded nor asked of several metrics
     text: str
 
 
-# Over a span that ends when the query is asked about, or step by step. `$by` keeps a node's devices
-# apart and folds what else the exporters put on a series: pods come and go, a GPU stays.
+# The label that keeps several metrics of one query apart.
+COUNTED = "counted"
+# Over a span that ends when the query is asked about, or step by step. `by` keeps a node's devices
+# apart and folds what else the exporters put on a series: pods come and go, a GPU stays. Spans
+# are looked into every $step: a server reads that many samples, however often it scrapes.
 TEMPLATES = MappingProxyType(
     {
-        "named": Template("Query", "count by ($by) (present_over_time($metric[$span]))"),
-        "highest": Template("Query", "max by ($by) (max_over_time($metric{$match}[$span]))"),
-        "lowest": Template("Query", "min by ($by) (min_over_time($metric{$match}[$span]))"),
-        "latest": Template("Query", "max by ($by) (last_over_time($metric{$match}[$span]))"),
-        "grown": Template("Query", "sum by ($by) (increase($metric{$match}[$span]))"),
-        "grown in all": Template("Query", "sum(increase($metric[$span]))"),
-        "changed": Template("Query", "changes((max by ($by) ($metric{$match}))[$span:$step]) > 0"),
-        "slots": Template(
-            "Query", "count_over_time((count by ($by) ($metric{$match}))[$span:$step])"
+        "named": Template("Query", "count", "present_over_time($metric[$span:$step])"),
+        "highest": Template("Query", "max", "max_over_time($metric{$match}[$span:$step])"),
+        "lowest": Template("Query", "min", "min_over_time($metric{$match}[$span:$step])"),
+        "latest": Template("Query", "max", "last_over_time($metric{$match}[$span:$step])"),
+        "grown": Template("Query", "sum", "increase($metric{$match}[$span:$step])"),
+        "grown in all": Template("Query", "", "sum(increase($metric[$span:$step]))"),
+        "changed": Template(
+            "Query", "", "changes((max by ($by) ($metric{$match}))[$span:$step]) > 0"
         ),
-        "highs": Template("QueryRange", "max by ($by) (max_over_time($metric{$match}[$step]))"),
-        "lasts": Template("QueryRange", "max by ($by) (last_over_time($metric{$match}[$step]))"),
-        "lows": Template("QueryRange", "min by ($by) (min_over_time($metric{$match}[$step]))"),
+        "slots": Template(
+            "Query", "", "count_over_time((count by ($by) ($metric{$match}))[$span:$step])"
+        ),
+        "highs": Template("QueryRange", "max", "max_over_time($metric{$match}[$step])"),
+        "lasts": Template("QueryRange", "max", "last_over_time($metric{$match}[$step])"),
+        "lows": Template("QueryRange", "min", "min_over_time($metric{$match}[$step])"),
     }
 )
+MOST_METRICS = 16
 
 
 def query_text(operation: str, params: Mapping[str, Any]) -> str:
@@ -95,8 +102,8 @@ def query_text(operation: str, params: Mapping[str, Any]) -> str:
 
     Args:
         operation: Query or QueryRange.
-        params: `template`, `metric`; as the template wants them `by` (label names), `label` and
-            `nodes` (which nodes), `span` and `step` (seconds).
+        params: `template`, `metric` or `metrics`; as the template wants them `by` (label names),
+            `label` and `nodes` (which nodes), `span` and `step` (seconds).
 
     Raises:
         NotReadOnly: A template, name or number that is not on the written lists.
@@ -104,10 +111,28 @@ def query_text(operation: str, params: Mapping[str, Any]) -> str:
     template = TEMPLATES.get(str(params.get("template")))
     if template is None or template.operation != operation or "query" in params:
         _refuse(f"{params.get('template')!r} is no template of {operation}")
-    metric = _metric(params)
+    by = ", ".join(_labels(params.get("by")))
+    several = params.get("metrics")
+    if several is None:
+        text = _filled(template, params, by)
+        return f"{template.over} by ({by}) ({text})" if template.over else text
+    is_list = is_array(several) and 0 < len(several) <= MOST_METRICS
+    if not template.over or not is_list or "metric" in params:
+        _refuse(f"{params.get('template')!r} takes a metric, or a list of up to {MOST_METRICS}")
+    parts = [_named(template, {**params, "metric": one}, by) for one in several]
+    return f"{template.over} by ({COUNTED}{', ' if by else ''}{by}) ({' or '.join(parts)})"
+
+
+def _named(template: Template, params: Mapping[str, Any], by: str) -> str:
+    """Return what is made of one of several metrics, with its name as a label."""
+    text = _filled(template, params, by)
+    return f'label_replace({text}, "{COUNTED}", "{_metric(params)}", "", "")'
+
+
+def _filled(template: Template, params: Mapping[str, Any], by: str) -> str:
     filled = {
-        "$metric": metric,
-        "$by": ", ".join(_labels(params.get("by"))),
+        "$metric": _metric(params),
+        "$by": by,
         "$match": match_text(params),
         "$span": f"{_seconds(params, 'span')}s" if "$span" in template.text else "",
         "$step": f"{_seconds(params, 'step')}s" if "$step" in template.text else "",

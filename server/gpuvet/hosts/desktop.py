@@ -36,22 +36,7 @@ def manifest() -> dict[str, Any]:
         "license": LICENSE,
         "keywords": list(KEYWORDS),
         "icon": "icon.png",
-        "server": {
-            "type": "uv",
-            "entry_point": ENTRY,
-            "mcp_config": {
-                "command": "uv",
-                "args": [
-                    *("run", "--directory", "${__dirname}", "--no-dev"),
-                    *("python", "-m", NAME, "serve"),
-                ],
-                "env": {
-                    "PYTHONPATH": "${__dirname}/server",
-                    "AWS_PROFILE": "${user_config.profile}",
-                    "AWS_REGION": "${user_config.region}",
-                },
-            },
-        },
+        "server": _server(),
         "tools": [
             {
                 "name": row.name,
@@ -65,23 +50,45 @@ def manifest() -> dict[str, Any]:
             "platforms": ["darwin", "win32", "linux"],
             "runtimes": {"python": ">=3.11"},
         },
-        "user_config": {
-            "profile": {
-                "type": "string",
-                "title": "AWS profile",
-                "description": "A profile of ~/.aws/config that may read; empty for the default.",
-                "required": False,
-                "default": "",
-            },
-            "region": {
-                "type": "string",
-                "title": "AWS region",
-                "description": "Where the clusters are, e.g. us-west-2.",
-                "required": True,
-                "default": "us-east-1",
+        "user_config": _USER_CONFIG,
+    }
+
+
+def _server() -> dict[str, Any]:
+    return {
+        "type": "uv",
+        "entry_point": ENTRY,
+        "mcp_config": {
+            "command": "uv",
+            "args": [
+                *("run", "--directory", "${__dirname}", "--no-dev"),
+                *("python", "-m", NAME, "serve"),
+            ],
+            "env": {
+                "PYTHONPATH": "${__dirname}/server",
+                "AWS_PROFILE": "${user_config.profile}",
+                "AWS_REGION": "${user_config.region}",
             },
         },
     }
+
+
+_USER_CONFIG: dict[str, Any] = {
+    "profile": {
+        "type": "string",
+        "title": "AWS profile",
+        "description": "A profile of ~/.aws/config that may read; empty for the default.",
+        "required": False,
+        "default": "",
+    },
+    "region": {
+        "type": "string",
+        "title": "AWS region",
+        "description": "Where the clusters are, e.g. us-west-2.",
+        "required": True,
+        "default": "us-east-1",
+    },
+}
 
 
 def _first_sentence(text: str) -> str:

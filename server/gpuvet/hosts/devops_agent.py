@@ -161,17 +161,21 @@ def _resources() -> dict[str, Any]:
                 ],
             },
         },
-        "CallerRole": {
-            "Type": "AWS::IAM::Role",
-            "Properties": {
-                "AssumeRolePolicyDocument": _trusting("aidevops.amazonaws.com", _OWN_SPACES),
-                "Policies": [
-                    {
-                        "PolicyName": "call-gpuvet",
-                        "PolicyDocument": _calling(function),
-                    }
-                ],
-            },
+        "CallerRole": _caller_role(function),
+    }
+
+
+def _caller_role(function: object) -> dict[str, Any]:
+    return {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": _trusting("aidevops.amazonaws.com", _OWN_SPACES),
+            "Policies": [
+                {
+                    "PolicyName": "call-gpuvet",
+                    "PolicyDocument": _calling(function),
+                }
+            ],
         },
     }
 

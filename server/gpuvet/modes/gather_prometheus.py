@@ -5,15 +5,15 @@ EFA's error counters. All look for the workspace and its labels first; those rea
 ones each time and leave only once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from gpuvet.aws.closing import closes_with, subject_of
 from gpuvet.aws.prometheus import (
+    DEVICES,
     OBSERVABILITY,
-    STEPS,
     Workspace,
     find_nodes,
     find_workspaces,
@@ -48,9 +48,10 @@ from gpuvet.parse.efa_names import counter_name
 
 # Ours: workspaces that are looked into; a region rarely has more than two.
 MOST_WORKSPACES = 3
-# Prometheus' own default lets one query touch 50 million samples; a subquery touches one a step.
-_MOST_TOUCHED = 20_000_000
-_GPUS = 8
+_GPUS = DEVICES
+_EFA_DEVICES = 32  # p5.48xlarge has the most
+# Whether an exporter was there is looked at every five minutes, of long windows 600 times.
+_SLOT, _MOST_SLOTS = 300, 600
 _SHARE_SEEN = 0.9
 # preflight P18: whose series arrive is asked of the last half hour.
 RECENT = timedelta(minutes=30)
@@ -266,10 +267,7 @@ def _held_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Fault
 
 def _xids(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> Iterator[XidChange]:
     """Yield changes of last-Xid gauges: first which GPUs had one, then when, on their nodes."""
-    devices = min(len(label.values), 256) * _GPUS
-    fitting = (s for s in STEPS if devices * workspace.span / s <= _MOST_TOUCHED)
-    step = next(fitting, STEPS[-1])
-    changed = read_numbers(workspace, "changed", label, GPU_XID, step=step)
+    changed = read_numbers(workspace, "changed", label, (GPU_XID,))
     if not changed.status.is_complete:
         missing.append(_unread(changed))
     concerned = {one.node for one in changed.value or ()}
@@ -287,13 +285,12 @@ def _xids(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> Ite
 def _numbers(
     workspace: Workspace, label: NodeLabel, missing: list[NotSeen]
 ) -> Iterator[DeviceNumber]:
-    wanted = (
-        *(("latest", metric) for metric in GPU_LATEST),
-        *(("grown", metric) for metric in GPU_GROWN),
-        *(("highest", metric) for metric in GPU_HIGHEST),
-    )
-    for template, metric in wanted:
-        answer = read_numbers(workspace, template, label, metric)
+    for template, metrics in (
+        ("latest", GPU_LATEST),
+        ("grown", GPU_GROWN),
+        ("highest", GPU_HIGHEST),
+    ):
+        answer = read_numbers(workspace, template, label, metrics)
         if not answer.status.is_complete:
             missing.append(_unread(answer))
             if not answer.value:
@@ -319,7 +316,7 @@ def _not_ready(
     if located.workspace is None or located.label is None:
         return
     label = located.label.model_copy(update={"devices": ()})
-    lowest = read_numbers(located.workspace, "lowest", label, NODE_READY)
+    lowest = read_numbers(located.workspace, "lowest", label, (NODE_READY,))
     if not lowest.status.is_complete:
         missing.append(_unread(lowest))
     down = {one.node for one in lowest.value or () if one.value < 1}
@@ -350,46 +347,50 @@ def read_efa(
     if located.workspace is None or located.label is None:
         return (), located.not_seen
     missing = list(located.not_seen)
+    workspace, label = located.workspace, located.label
+    grown = read_numbers(workspace, "grown", label, EFA_ERRORS)
+    if not grown.status.is_complete:
+        missing.append(_unread(grown))
+    rises = grown.value or ()
+    covered = _covered(workspace, label, missing) if rises else {}
     found: list[EfaSeries] = []
     for metric in EFA_ERRORS:
-        found += _counter(located.workspace, located.label, metric, missing)
+        own = [one for one in rises if one.metric == metric]
+        found += _counter(workspace, label, metric, own, covered, missing)
     return tuple(found), tuple(missing)
 
 
 def _counter(
-    workspace: Workspace, label: NodeLabel, metric: str, missing: list[NotSeen]
+    workspace: Workspace,
+    label: NodeLabel,
+    metric: str,
+    rises: Sequence[DeviceNumber],
+    covered: Mapping[str, float],
+    missing: list[NotSeen],
 ) -> Iterator[EfaSeries]:
-    counter = counter_name(metric)
-    grown = read_numbers(workspace, "grown", label, metric)
-    if not grown.status.is_complete:
-        missing.append(_unread(grown))
-    rose = {one.node for one in grown.value or () if one.value > 0}
-    read = {one.node for one in grown.value or ()}
+    counter = counter_name(metric) or metric
+    rose = {one.node for one in rises if one.value > 0}
     pairs = tuple(pair for pair in label.values if pair[1] in rose)
-    if counter is None:
-        return
     if pairs:
         only = label.model_copy(update={"values": pairs})
-        step = step_for(workspace.window, len(pairs) * 32)
+        step = step_for(workspace.window, len(pairs) * _EFA_DEVICES)
         lasts = read_over_time(workspace, "lasts", only, metric, step=step)
         if not lasts.status.is_complete:
             missing.append(_unread(lasts))
         yield from (_efa(one, counter) for one in lasts.value or ())
-    covered = _covered(workspace, label, metric, missing)
-    for node in sorted(read - rose):
+    for node in sorted({one.node for one in rises} - rose):
         if covered.get(node, 0.0) >= _SHARE_SEEN:
-            yield _flat(workspace, counter, node, metric, grown.evidence)
+            evidence = next(one.evidence for one in rises if one.node == node)
+            yield _flat(workspace, counter, node, metric, evidence)
         else:
             missing.append(_thin(metric, node))
 
 
-def _covered(
-    workspace: Workspace, label: NodeLabel, metric: str, missing: list[NotSeen]
-) -> dict[str, float]:
-    """Return the share of the window's five-minute slots that a node has a sample of."""
-    step = 300
+def _covered(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> dict[str, float]:
+    """Return the share of the window's slots that a node's exporter has a sample of."""
+    step = max(_SLOT, workspace.span // _MOST_SLOTS)
     whole = label.model_copy(update={"devices": ()})
-    slots = read_numbers(workspace, "slots", whole, metric, step=step)
+    slots = read_numbers(workspace, "slots", whole, EFA_ERRORS[:1], step=step)
     if not slots.status.is_complete:
         missing.append(_unread(slots))
     asked = max(workspace.span // step, 1)

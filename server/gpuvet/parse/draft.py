@@ -239,32 +239,30 @@ def _spans(raw: str, kept: list[int], start: int) -> Iterator[Span]:
 
 
 def _units(words: str, lines: list[_Line]) -> Iterator[Unit]:
-    block = -1
-    before: _Form = _Form.BLANK
-    pending: list[_Line] = []
-
-    def flush() -> Iterator[Unit]:
-        if pending:
-            yield from _sentences(words, pending, block)
-            pending.clear()
-
-    for line in lines:
-        goes_on = line.form is _Form.TEXT and before in {_Form.TEXT, _Form.ITEM}
-        if not goes_on:
-            yield from flush()
-        if line.form is _Form.BLANK:
-            before = line.form
-            continue
-        if not goes_on:
-            block += 1
-        if line.form in {_Form.TEXT, _Form.ITEM}:
-            pending.append(line)
+    for number, block in enumerate(_blocks(lines)):
+        first = block[0]
+        if first.form in {_Form.TEXT, _Form.ITEM}:
+            yield from _sentences(words, block, number)
         else:
-            kind = UnitKind(line.form.value)
-            text = words[line.start : line.end]
-            yield Unit(kind, text, line.start, block, item=kind is UnitKind.ROW)
-        before = _Form.ITEM if goes_on and before is _Form.ITEM else line.form
-    yield from flush()
+            kind = UnitKind(first.form.value)
+            text = words[first.start : first.end]
+            yield Unit(kind, text, first.start, number, item=kind is UnitKind.ROW)
+
+
+def _blocks(lines: list[_Line]) -> Iterator[list[_Line]]:
+    """Yield the lines that belong together: a text line goes on with what stands before it."""
+    open_block: list[_Line] = []
+    for line in lines:
+        if line.form is _Form.TEXT and open_block:
+            open_block.append(line)
+            continue
+        if open_block:
+            yield open_block
+        open_block = [line] if line.form in {_Form.TEXT, _Form.ITEM} else []
+        if line.form not in {_Form.TEXT, _Form.ITEM, _Form.BLANK}:
+            yield [line]
+    if open_block:
+        yield open_block
 
 
 def _sentences(words: str, lines: list[_Line], block: int) -> Iterator[Unit]:

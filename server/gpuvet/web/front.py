@@ -8,6 +8,7 @@ import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gpuvet.web.admission import Refusal, header_map, refused
+from gpuvet.web.heap import Heap
 from gpuvet.web.intake import Room, declared_size, drain, read_body, replayed
 from gpuvet.web.logs import note, note_bug
 from gpuvet.web.noting import SEEN
@@ -43,6 +44,7 @@ class Front:
         self._monotonic = monotonic
         self.room = Room(settings.limits)
         self._late: dict[Reply, _Work] = {}
+        self._heap = Heap()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -139,6 +141,7 @@ class Front:
         async with anyio.create_task_group() as endings:
             while True:
                 await anyio.sleep(min(_LOOK_SECONDS, limit / 4))
+                self._heap.settle()
                 now = self._monotonic()
                 for reply in [r for r, work in self._late.items() if work.end <= now]:
                     endings.start_soon(self._end, reply, self._late.pop(reply))

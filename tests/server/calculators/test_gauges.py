@@ -165,6 +165,7 @@ def test_a_second_witness_is_named_beside_the_first_and_counts_as_no_second_even
     assert (both.verdict, both.confidence) == (alone.verdict, alone.confidence)
     assert len(both.grounds) >= len(alone.grounds)
     assert "2 runs" not in both.grounds[0].what
+    assert both.grounds[0].source != "dcgm_gauge"  # the driver's own line comes first
 
 
 def test_a_gauge_alone_can_call_for_a_reboot_where_the_log_was_not_seen() -> None:

@@ -18,7 +18,7 @@ from gpuvet_evals.calls import tool_calls
 from gpuvet_evals.journal import read_journal
 
 CASES = Path(__file__).parents[2] / "cases"
-JOURNALS = json.loads((CASES / "answers" / "journals.json").read_text("utf-8"))
+JOURNALS = json.loads((CASES / "answers" / "journals.json").read_text(encoding="utf-8"))
 FEW = 3  # drafts a mutation meets here
 
 
@@ -44,7 +44,7 @@ def test_a_recorded_answer_has_the_faults_it_is_labelled_with(
     journal: str, codes: list[str]
 ) -> None:
     path = CASES / "journals" / journal / "journal_records.json"
-    run = read_journal(path.read_text("utf-8"))
+    run = read_journal(path.read_text(encoding="utf-8"))
     answer = find_answer(run, tool_calls(run))
     found = check_answer(answer.text, hold(of_file(path))).findings
     assert sorted({f.code for f in found}) == codes

@@ -13,7 +13,7 @@ from answer_world import DARK, GROUP, OPEN, QUIET, REPLACED, STREAMS, codes, pre
 from gpuvet.checks.answer import ANSWER_RULES
 
 SENTENCES = json.loads(
-    (Path(__file__).parents[2] / "cases" / "answers" / "sentences.json").read_text("utf-8")
+    (Path(__file__).parents[2] / "cases" / "answers" / "sentences.json").read_text(encoding="utf-8")
 )
 VERDICTS = (
     f"Verdicts: REPLACE `{REPLACED}`. UNVERIFIED `{OPEN}`: reboot in any case, the ECC check "

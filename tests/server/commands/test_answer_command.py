@@ -88,7 +88,7 @@ def test_a_case_is_evidence_with_its_reports_and_its_files(
 def test_what_a_test_case_expects_of_itself_is_no_evidence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    case = json.loads(Path(S01).read_text("utf-8"))
+    case = json.loads(Path(S01).read_text(encoding="utf-8"))
     case["expected"] = {"secret": "i-0fffffffffffffff1"}
     path = tmp_path / "case.json"
     path.write_text(json.dumps(case), encoding="utf-8")

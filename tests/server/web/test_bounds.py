@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 
 import httpx2
@@ -36,16 +37,18 @@ from gpuvet.web.front import Front
 from gpuvet.web.logs import JsonLines
 from gpuvet.web.settings import HttpSettings, Limits
 
-QUICK = Limits(
+# Patient in everything: a test makes the one limit tight that it is about.
+FEW = Limits(
     request_bytes=20_000,
-    head_seconds=0.3,
-    body_seconds=0.3,
-    work_seconds=0.4,
-    stall_seconds=0.3,
+    head_seconds=PATIENCE,
+    body_seconds=PATIENCE,
+    work_seconds=PATIENCE,
+    stall_seconds=PATIENCE,
     connections=20,
     requests=4,
     bodies_bytes=40_000,
 )
+SOON = 0.4  # seconds
 
 
 @pytest.fixture
@@ -104,9 +107,10 @@ def _large(size: int = 5_000_000) -> str:
 
 
 @contextmanager
-def slow_server(limits: Limits = QUICK) -> Generator[tuple[int, Slow]]:
+def slow_server(**tight: float) -> Generator[tuple[int, Slow]]:
+    """Serve the slow tool with some limits made tight."""
     slow = Slow()
-    with on_thread(slow.server(), limits) as port:
+    with on_thread(slow.server(), FEW.model_copy(update=tight)) as port:
         try:
             yield port, slow
         finally:
@@ -122,12 +126,24 @@ def until(claim: Callable[[], bool]) -> bool:
     return claim()
 
 
+def is_alive(port: int) -> bool:
+    """Whether the server answers again, on a busy machine after a while."""
+
+    def answers() -> bool:
+        try:
+            return ask(port, LIST).status == 200
+        except (ConnectionError, HTTPException):
+            return False
+
+    return until(answers)
+
+
 def test_a_tool_that_takes_too_long_is_answered_in_time_and_the_server_goes_on() -> None:
-    with slow_server() as (port, slow):
+    with slow_server(work_seconds=SOON) as (port, slow):
         late = ask(port, calling("wait"))
         assert late.status in {200, 504}  # a stream that had begun ends without an answer
         assert b"done" not in late.body
-        assert ask(port, LIST).status == 200
+        assert is_alive(port)
         assert slow.entered.acquire(timeout=PATIENCE)
 
 
@@ -144,15 +160,14 @@ def test_a_modern_call_that_takes_too_long_is_a_gateway_timeout() -> None:
         "mcp-method": "tools/call",
         "mcp-name": "wait",
     }
-    with slow_server() as (port, _):
+    with slow_server(work_seconds=SOON) as (port, _):
         late = ask(port, message, headers)
     assert late.status == 504
     assert "no answer within 0.4 s" in late.message()["error"]["message"]
 
 
 def test_beyond_what_it_bears_it_says_come_back_and_then_answers_again() -> None:
-    patient = QUICK.model_copy(update={"work_seconds": PATIENCE})
-    with slow_server(patient) as (port, slow), ThreadPoolExecutor(4) as clients:
+    with slow_server() as (port, slow), ThreadPoolExecutor(4) as clients:
         inside = [clients.submit(ask, port, calling("wait")) for _ in range(4)]
         for _ in inside:
             assert slow.entered.acquire(timeout=PATIENCE)
@@ -161,20 +176,19 @@ def test_beyond_what_it_bears_it_says_come_back_and_then_answers_again() -> None
         assert ask(port, method="GET", path="/health").status == 200
         slow.gate.set()
         assert [answer.result().status for answer in inside] == [200] * 4
-        assert until(lambda: ask(port, LIST).status == 200)
+        assert is_alive(port)
 
 
 def test_bodies_of_all_requests_together_are_bounded() -> None:
-    patient = QUICK.model_copy(update={"body_seconds": PATIENCE})
     head = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    with slow_server(patient) as (port, _):
+    with slow_server() as (port, _):
         sending = [connect(port) for _ in range(2)]
         for connection in sending:
             connection.sendall(head + b"content-length: 20000\r\n\r\n{")
         assert until(lambda: ask(port, LIST).status == 503)
         for connection in sending:
             connection.close()
-        assert until(lambda: ask(port, LIST).status == 200)
+        assert is_alive(port)
 
 
 @pytest.mark.parametrize(
@@ -186,16 +200,16 @@ def test_bodies_of_all_requests_together_are_bounded() -> None:
     ],
 )
 def test_a_client_that_begins_and_says_no_more_is_let_go(begun: bytes) -> None:
-    with slow_server() as (port, _):
+    with slow_server(head_seconds=SOON) as (port, _):
         connection = connect(port)
         connection.sendall(begun)
         until_closed(connection)
         connection.close()
-        assert ask(port, LIST).status == 200
+        assert is_alive(port)
 
 
 def test_a_client_that_begins_a_second_request_and_says_no_more_is_let_go() -> None:
-    with slow_server() as (port, _):
+    with slow_server(head_seconds=SOON) as (port, _):
         connection = connect(port)
         connection.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert connection.recv(4096).startswith(b"HTTP/1.1 200")
@@ -205,7 +219,7 @@ def test_a_client_that_begins_a_second_request_and_says_no_more_is_let_go() -> N
 
 
 def test_a_body_that_does_not_come_is_told_so() -> None:
-    with slow_server() as (port, _):
+    with slow_server(body_seconds=SOON) as (port, _):
         connection = connect(port)
         connection.sendall(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{")
         assert until_closed(connection).startswith(b"HTTP/1.1 408")
@@ -226,8 +240,7 @@ def test_a_chunked_body_without_end_is_cut_off_at_its_bytes() -> None:
 
 def test_a_client_that_does_not_read_its_answer_is_let_go() -> None:
     body = json.dumps(calling("_large")).encode()
-    limits = QUICK.model_copy(update={"work_seconds": PATIENCE})
-    with slow_server(limits) as (port, _):
+    with slow_server(stall_seconds=SOON) as (port, _):
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(PATIENCE)
@@ -235,7 +248,7 @@ def test_a_client_that_does_not_read_its_answer_is_let_go() -> None:
         connection.sendall(_head(body) + body)
         assert until(lambda: _is_gone(connection))
         connection.close()
-        assert ask(port, LIST).status == 200
+        assert is_alive(port)
 
 
 def _head(body: bytes) -> bytes:
@@ -254,9 +267,8 @@ def _is_gone(connection: socket.socket) -> bool:
 
 
 def test_more_connections_than_it_bears_are_closed_and_those_there_are_answered() -> None:
-    patient = QUICK.model_copy(update={"head_seconds": PATIENCE})
-    with slow_server(patient) as (port, _):
-        held = [connect(port) for _ in range(QUICK.connections)]
+    with slow_server() as (port, _):
+        held = [connect(port) for _ in range(FEW.connections)]
         extra = connect(port)
         assert until_closed(extra) == b""
         held[0].sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
@@ -315,7 +327,7 @@ def test_neither_load_nor_rude_clients_leave_anything_behind() -> None:
         assert until(lambda: held()[0] <= settled)
         assert held()[1] <= 115  # AnyIO's 40 workers, those left alone, and a few of our own
         assert _resident_mib(process) <= memory + 40
-        assert ask(running.port, LIST).status == 200
+        assert is_alive(running.port)
 
 
 def _be_rude(port: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from gpuvet.model.base import Value
 from gpuvet.model.cause import Branch, BranchStatus, Label
 from gpuvet.model.check import CheckStatus
-from gpuvet.model.coverage import VISIBLE, CoverageStatus
+from gpuvet.model.coverage import CoverageStatus
 from gpuvet.model.readiness import Ready
 from gpuvet.model.untyped import is_array, is_object, object_at, objects_at, text_at, whole_at
 from gpuvet.model.verdict import FaultClass, Verdict
@@ -55,7 +55,6 @@ class Told(Value):
     hardware: frozenset[str] = frozenset()  # nodes whose verdict rests on hardware
     minimum: Mapping[str, str] = {}  # what is right in any case of an UNVERIFIED node
     hours: Mapping[str, Hours] = {}
-    agent_only: frozenset[str] = frozenset()  # judged by the health agent, without a kernel log
     dark_sources: frozenset[str] = frozenset()  # nodes of which some source is NOT_OBSERVABLE
     streams: tuple[StreamName, ...] = ()
     label: Label | None = None  # of the incident's cause
@@ -94,7 +93,6 @@ def told_by(reports: Iterable[Mapping[str, Any]]) -> Told:
             for row in objects_at(r, "nodes")
         },
         hours={k: v for r in found for k, v in _hours(r)},
-        agent_only=frozenset(n for r in found for n in _agent_only(r)),
         dark_sources=frozenset(
             str(row.get("node"))
             for r in found
@@ -163,18 +161,6 @@ def _hours(report: Mapping[str, Any]) -> Iterator[tuple[str, Hours]]:
         measured, asked = whole_at(row, "hours_measured"), whole_at(row, "hours_asked")
         if measured is not None and asked is not None:
             yield str(row.get("node")), Hours(measured=measured, asked=asked)
-
-
-def _agent_only(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield nodes that the health agent speaks for and no kernel log does."""
-    states: dict[str, set[CoverageStatus]] = {}
-    for row in objects_at(report, "coverage"):
-        status = _member(CoverageStatus, row.get("status"))
-        if status is not None and status in VISIBLE:
-            states.setdefault(str(row.get("node")), set()).add(status)
-    for node, seen in states.items():
-        if CoverageStatus.MEASURED not in seen:
-            yield node
 
 
 def _streams(report: Mapping[str, Any]) -> Iterator[StreamName]:
