@@ -125,7 +125,11 @@ def test_a_fleet_is_answered_within_a_requests_time_and_calls(mode: str, kind: K
 def test_few_nodes_and_a_fleet_are_judged_alike(kind: Kind) -> None:
     def judged(nodes: int) -> list[tuple[Verdict, int]]:
         asked = account(kind, nodes)
+        asked.fleet.carrier(6).died = (NOW - timedelta(days=2)).timestamp()
         report = _verdicts(case(asked))
+        dead = asked.fleet.carrier(6)
+        (told,) = [row for row in report.coverage if row.stream == dead.name]
+        assert (told.status, told.hours_measured) == (CoverageStatus.NOT_OBSERVABLE, 0)
         hours = dict.fromkeys(range(8), 0)
         ids = {one.id: place for place, one in enumerate(asked.fleet.nodes[:8])}
         for (node, _, _), measured in claimed(report):

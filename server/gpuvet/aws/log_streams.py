@@ -19,6 +19,8 @@ from gpuvet.model.untyped import objects_at, text_at
 
 # Ours: with up to eight streams a node, listing those of more takes over thirty calls.
 LISTED_NODES = 200
+# Ours: nodes of a fleet that wrote nothing and are looked for by name, four calls each at most.
+MOST_SILENT = 10
 _DAY = timedelta(days=1)
 
 
@@ -75,6 +77,8 @@ class LogStreams:
                 self._list(name, nodes, found, troubles, is_own=name in groups.own)
         self._begin(tuple(found.values()), window, lines)
         missed = self._wrote(found)
+        if not missed:
+            self._silent(nodes, groups.own, found, troubles)
         notes += [f"streams of {one.params}: {why(one)}" for one in troubles if one.service]
         return StreamsFound(
             tuple(found.values()), groups, tuple(troubles), missed, tuple(dict.fromkeys(notes))
@@ -129,6 +133,28 @@ class LogStreams:
                 found.setdefault((stream.node, group, name), stream)
         return tuple(missed for answer in answers for missed in answer.unread)
 
+    def _silent(
+        self,
+        nodes: Sequence[NodeName],
+        groups: Sequence[str],
+        found: dict[tuple[str, str, str], LogStream],
+        troubles: list[Envelope[Any]],
+    ) -> None:
+        """Look by name for streams of the few nodes of a fleet that wrote nothing."""
+        owners = {node for node, _, _ in found}
+        silent = [one for one in nodes if one.node not in owners]
+        whole = [name for name in groups if name in self._asks.whole]
+        if len(silent) > MOST_SILENT:
+            return
+        for node, group in ((node, group) for node in silent for group in whole):
+            for prefix in _prefixes(node):
+                params = {"logGroupName": group, "logStreamNamePrefix": prefix}
+                answer = self._door.read("logs:DescribeLogStreams", params)
+                if not answer.status.is_complete:
+                    troubles.append(answer)
+                for one in self.owners.streams(group, stream_names(answer)):
+                    found.setdefault((one.node, group, one.stream), one)
+
     def under(self, prefix: str) -> tuple[list[LogStream], list[Envelope[Any]], list[Unread]]:
         """Return every stream of the cluster's groups under a prefix, and what was in the way."""
         groups, listing = self._groups.under(prefix)
@@ -170,6 +196,12 @@ class LogStreams:
                 raise ValueError("streams are found by what they wrote in a window; none is given")
             self._span = hours_around(Window(start=self._now - _DAY, end=self._now))
         return self._span
+
+
+def _prefixes(node: NodeName) -> list[str]:
+    """Return what the names of a node's streams begin with, where agents put it first."""
+    hosts = [name for name in node.aliases if "." not in name and not name.startswith("hyperpod-")]
+    return [node.node, *hosts[:1]]
 
 
 def stream_names(answer: Envelope[Any]) -> list[str]:
