@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpuvet.case import load_case
-from gpuvet.modes.answer import MODES, Evidence, of_case
+from gpuvet.case.raw_text import raw_texts
+from gpuvet.modes.answer import MODES, Evidence, Held, hold, of_case, of_raw
 from gpuvet.modes.window import Asked
 
 CASES = Path(__file__).parent / "cases"
@@ -48,3 +49,9 @@ def _reports(path: Path) -> Iterator[OwnReport]:
     for mode in MODES:
         evidence = of_case(case, Asked(), NOW, modes=(mode,))
         yield OwnReport(path.stem, mode, dict(evidence.reports[0]), evidence)
+
+
+@cache
+def whole_evidence(path: Path) -> Held:
+    """Return all reports of a case and its files, as `gpuvet answer check --case` takes them."""
+    return hold(of_case(load_case(path), Asked(), NOW) + of_raw(raw_texts(path), path.name))

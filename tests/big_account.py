@@ -139,20 +139,23 @@ class BigAccount:
         return {"queryId": name}
 
     def results(self, params: Mapping[str, Any]) -> Page:
-        """Answer GetQueryResults: an agent's line of each node that a query names."""
+        """Answer GetQueryResults: an agent's line of each node, or a count of it."""
         query = str(self._queries[params["queryId"]]["queryString"])
-        rows = [
-            [
-                {"field": "@timestamp", "value": "2026-03-10 11:00:00.000"},
-                {"field": "@log", "value": f"{ACCOUNT}:{GROUP}"},
-                {"field": "@logStream", "value": stream},
-                {"field": "@message", "value": _AGENT_LINE},
-            ]
+        streams = (
+            f"SagemakerHealthMonitoringAgent/workers-{place % 16}/{node_id(place)}"
             for place in range(self.nodes)
-            if (stream := f"SagemakerHealthMonitoringAgent/workers-{place % 16}/{node_id(place)}")
-            in query
+        )
+        asked = (one for one in streams if "@logStream in" not in query or one in query)
+        last = (
+            {"hour": "2026-03-10 11:00:00.000", "lines": "1"}
+            if "stats" in query
+            else {"@timestamp": "2026-03-10 11:00:00.000", "@message": _AGENT_LINE}
+        )
+        rows = [
+            {"@log": f"{ACCOUNT}:{GROUP}", "@logStream": stream, **last}.items() for stream in asked
         ]
-        return {"status": "Complete", "results": rows, "statistics": {}}
+        cells = [[{"field": key, "value": value} for key, value in row] for row in rows]
+        return {"status": "Complete", "results": cells, "statistics": {}}
 
     def changes(self, params: Mapping[str, Any]) -> Page | None:
         """Answer LookupEvents: thousands of calls of one name."""

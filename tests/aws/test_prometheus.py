@@ -14,6 +14,7 @@ from prometheus_world import (
     WORKSPACE,
     Stored,
     World,
+    case_of,
     every_minute,
     gpus_of,
     host_of,
@@ -39,8 +40,11 @@ from gpuvet.aws.prometheus_queries import (
     query_text,
 )
 from gpuvet.errors import NotReadOnly
+from gpuvet.model.case import CaseNode
 from gpuvet.model.evidence import Reason, Status, Window
 from gpuvet.model.prometheus import WorkspaceAddress
+from gpuvet.modes.gather_efa import read_efa
+from gpuvet.modes.gather_prometheus import read_activity, read_faults
 
 UTIL, XID = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_XID_ERRORS"
 START = NOW - timedelta(hours=2)
@@ -380,3 +384,28 @@ def test_nothing_but_listed_names_gets_into_a_query(text: str, place: str) -> No
     else:
         assert text in listed.get(place, (*NODE_LABELS, *DEVICE_LABELS))
     assert query.count('"') == 2
+
+
+def reads_of_a_question(nodes: int) -> int:
+    """Return how often a workspace is asked about all it has of so many nodes."""
+    hosts = [f"ip-10-{n // 250}-{n % 250}-7" for n in range(nodes)]
+    known = [
+        CaseNode(node=f"i-{n:017x}", host=host, aliases=(host,)) for n, host in enumerate(hosts)
+    ]
+    at = NOW - timedelta(minutes=1)
+    metrics = (UTIL, XID, "node_amazonefa_rx_drops", "kube_node_status_condition")
+    world = world_of(
+        [Stored(one, {"node": host, "gpu": "0"}, [(at, 1.0)]) for one in metrics for host in hosts]
+    )
+    case = case_of(world)
+    window = Window(start=NOW - timedelta(hours=1), end=NOW)
+    assert len(read_activity(case, window, known).series) == nodes
+    assert len(read_faults(case, window, known).nodes) == nodes
+    read_efa(case, window, known)
+    return world.count("prometheus:")
+
+
+def test_reads_grow_with_lists_of_nodes_and_not_with_nodes() -> None:
+    few, as_many_as_a_list, three_lists = map(reads_of_a_question, (4, 256, 600))
+    assert few == as_many_as_a_list <= 25
+    assert three_lists <= 2 * few

@@ -15,9 +15,23 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("server", "evals", "tests")]
 
 # The path is set only now.
-from benchmarks import audit, cold, fleet, http, incident, lines, scan, serve, verdicts  # noqa: E402
+from benchmarks import (  # noqa: E402
+    audit,
+    cold,
+    fleet,
+    http,
+    incident,
+    lines,
+    record,
+    scan,
+    serve,
+    verdicts,
+)
 
-NAMES = ("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "fleet", "http")
+NAMES = (
+    *("scan", "lines", "cold", "serve", "verdicts", "incident", "audit", "fleet", "http"),
+    "record",
+)
 
 
 def main() -> int:
@@ -44,6 +58,9 @@ def main() -> int:
         ),
         "fleet": lambda: fleet.run(
             sizes=tuple(options.nodes or fleet.SIZES), kinds=tuple(options.kinds)
+        ),
+        "record": lambda: record.run(
+            nodes=(options.nodes or [4_096])[0], hours=24, runs=options.runs
         ),
     }
     for name in NAMES if options.name == "all" else (options.name,):

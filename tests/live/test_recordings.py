@@ -1,6 +1,7 @@
 """What was recorded of an account answers as the account did, under other names."""
 
 import zipfile
+from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
 
@@ -8,10 +9,15 @@ import pytest
 from live.scenarios import SCENARIOS, as_live, asked, document, door, now
 from live.test_fault_matrix import FAULTS, KINDS, Ending, Faulty
 from live.test_other_doors import busy_cluster
-from prometheus_world import ACCOUNT, NODES, NOW, REGION, case_of
-from recordings import KEY, MODES, as_json, record, replay
+from prometheus_world import NODES, NOW
+from recordings import KEY, MODES, Mode, as_json, record, replay
+from simulated.account import Fault, account_of
+from simulated.clients import live_door
+from simulated.fleet import CLUSTER, Kind, fleet, xid
 
+from gpuvet.aws.door import AwsDoor
 from gpuvet.case import load_case
+from gpuvet.case.live_case import live_case
 from gpuvet.model.evidence import EvidenceOf, witnessed
 from gpuvet.model.target import Target
 from gpuvet.modes.window import Asked
@@ -131,23 +137,55 @@ def test_the_map_never_lies_in_the_zip(tmp_path: Path) -> None:
     assert all(name.startswith("readings/") for name in names[1:])
 
 
+def asked_again(
+    aws: AwsDoor, target: Target, clock: datetime, mode: Mode, folder: Path
+) -> tuple[str, str, str]:
+    """Return what an account answers, what its recording answers, and that mapped back."""
+    tape = Tape()
+    evidence: dict[str, EvidenceOf] = {}
+    with witnessed(evidence):
+        case = live_case(
+            tape.around(aws), target, now=clock, region="us-west-2", account="111122223333"
+        )
+        live = as_json(mode(case, Asked(), clock))
+    heading = Heading(
+        gpuvet="0",
+        redacted=False,
+        now=clock,
+        account="111122223333",
+        region="us-west-2",
+        target=target,
+    )
+    recording = Recording(heading, tape.readings)
+    written = write_recording(recording, folder / "case.zip", evidence=evidence, key=KEY)
+    assert written.map is not None
+    again = as_json(mode(load_case(written.path), Asked(), clock))
+    return live, again, read_map(written.map).restored(again)
+
+
+@pytest.mark.parametrize("calls", [None, 25], ids=["to its end", "until the calls are made"])
+@pytest.mark.parametrize("kind", ["hyperpod", "ec2"])
+def test_the_live_door_itself_is_recorded_with_its_retries_and_its_budget(
+    kind: Kind, calls: int | None, tmp_path: Path
+) -> None:
+    made = fleet(kind, 6)
+    xid(made.carrier(3), 79, made.now - timedelta(hours=3))
+    target = Target(tag=("fleet", CLUSTER)) if kind == "ec2" else Target(cluster=CLUSTER)
+    account = account_of(made)
+    account.faults.append(Fault("logs:StartQuery", "LimitExceededException", times=2))
+    aws = live_door(account, calls=calls)
+    live, again, mapped = asked_again(aws, target, made.now, MODES["incident"], tmp_path)
+    assert mapped == live
+    assert not any(node.id in again for node in made.nodes)
+    assert ('"budget"' in again) == (calls is not None)
+
+
 @pytest.mark.parametrize("name", MODES)
 def test_managed_prometheus_and_kubernetes_are_recorded_through_the_same_door(
     name: str, tmp_path: Path
 ) -> None:
-    mode, world, tape = MODES[name], busy_cluster(), Tape()
-    evidence: dict[str, EvidenceOf] = {}
-    with witnessed(evidence):
-        live = as_json(mode(case_of(tape.around(world)), Asked(), NOW))
-    target = Target(cluster="train-a")
-    heading = Heading(
-        gpuvet="0", redacted=False, now=NOW, account=ACCOUNT, region=REGION, target=target
-    )
-    recording = Recording(heading, tape.readings)
-    written = write_recording(recording, tmp_path / "case.zip", evidence=evidence, key=KEY)
-    again = as_json(mode(load_case(written.path), Asked(), NOW))
-    assert written.map is not None
-    assert read_map(written.map).restored(again) == live
-    services = {reading.operation.partition(":")[0] for reading in tape.readings}
-    assert "kubernetes" in services
+    world, target = busy_cluster(), Target(cluster="train-a")
+    live, again, mapped = asked_again(world, target, NOW, MODES[name], tmp_path)
+    assert mapped == live
+    assert world.count("kubernetes:") > 0
     assert not any(node in again for node in NODES)

@@ -14,14 +14,14 @@ _EXPECTED = -1  # place of the expected output among assertions
 def judge_runs(
     runs: Sequence[OpenRun], inspected: Sequence[Inspection], judge: Judge | None
 ) -> list[JudgedRun]:
-    """Return what a judge says of each run; without a judge, nothing.
+    """Return what a judge says of each run; without a judge, or one without a model, nothing.
 
     Args:
         runs: Opened journals with their evals.
         inspected: The inspection of each.
         judge: Cached or live.
     """
-    if judge is None:
+    if judge is None or judge.model is None:
         return [NOTHING_JUDGED] * len(runs)
     asked = [
         (place, index, question)

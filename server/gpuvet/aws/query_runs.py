@@ -7,7 +7,7 @@ the span it would have covered.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -90,8 +90,22 @@ class _Run:
 class QueryRuns:
     """The queries of one question; each is run once, however often it is asked for."""
 
-    def __init__(self, door: AwsDoor, most: int = MOST_AT_ONCE) -> None:
+    def __init__(
+        self,
+        door: AwsDoor,
+        most: int = MOST_AT_ONCE,
+        *,
+        planned: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Run nothing yet.
+
+        Args:
+            door: The AWS door.
+            most: How many queries run at once.
+            planned: Told of queries that will be run, for whoever shows how far it has got.
+        """
         self._door = door
+        self._planned = planned
         self._most = self._depth = most
         self._waiting: deque[_Run] = deque()
         self._flying: deque[_Run] = deque()
@@ -100,10 +114,12 @@ class QueryRuns:
 
     def begin(self, asks: Iterable[Ask]) -> None:
         """Start what will be asked for, as far as there is room; nothing is waited for."""
-        for ask in asks:
-            if ask not in self._progress:
-                self._progress[ask] = _Progress()
-                self._waiting.append(_Run(ask, ask.groups, ask.window))
+        new = [ask for ask in dict.fromkeys(asks) if ask not in self._progress]
+        for ask in new:
+            self._progress[ask] = _Progress()
+            self._waiting.append(_Run(ask, ask.groups, ask.window))
+        if new:
+            self._planned(len(new))
         self._start_some()
 
     def found(self, asks: Sequence[Ask]) -> list[Found]:

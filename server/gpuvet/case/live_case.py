@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from gpuvet.aws.budget import SCAN_GB
 from gpuvet.aws.cloudwatch_logs import CloudWatchLogs
@@ -12,7 +13,7 @@ from gpuvet.aws.narrowed import NarrowedAws
 from gpuvet.aws.query_runs import QueryRuns
 from gpuvet.aws.reads import KUBERNETES, PROMETHEUS
 from gpuvet.aws.scan_budget import ScanBudget
-from gpuvet.aws.watched import WatchedAws
+from gpuvet.aws.watched import LOGS, WatchedAws
 from gpuvet.case.case import Case
 from gpuvet.case.cluster_objects import with_cluster_objects
 from gpuvet.model.case import CaseForm, CaseMeta
@@ -63,8 +64,13 @@ def live_case(
         cluster=found.name,
         orchestrator=found.orchestrator,
     )
-    runs = QueryRuns(aws)
-    case = Case(
+    runs = QueryRuns(aws, planned=partial(watched.stages.plan, LOGS))
+    return with_cluster_objects(_case(meta, aws, found, ledger, runs))
+
+
+def _case(meta: CaseMeta, aws: AwsDoor, found: Found, ledger: Ledger, runs: QueryRuns) -> Case:
+    now, account = meta.now, meta.account
+    return Case(
         meta=meta,
         files=(),
         aws=aws,
@@ -74,7 +80,6 @@ def live_case(
         ledger=ledger,
         runs=runs,
     )
-    return with_cluster_objects(case)
 
 
 def _found(lookup: Ledger, ledger: Ledger, target: Target, region: str | None) -> Found:

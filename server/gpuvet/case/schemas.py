@@ -4,11 +4,13 @@ import json
 
 from gpuvet.model.base import Value
 from gpuvet.model.case import CaseHeader, OperatorFacts
+from gpuvet.record.heading import Heading
 
 # File names under references/schemas/.
 SCHEMAS: dict[str, type[Value]] = {
     "case.schema.json": CaseHeader,
     "operator_facts.schema.json": OperatorFacts,
+    "recording.schema.json": Heading,
 }
 
 

@@ -19,8 +19,9 @@ from gpuvet.model.evidence import Reason
 from gpuvet.model.metrics import TimeSeries
 from gpuvet.model.network import NcclLog
 from gpuvet.modes.evidence import Gathered
+from gpuvet.modes.gather_efa import read_efa
 from gpuvet.modes.gather_network import transport_lines
-from gpuvet.modes.gather_prometheus import read_activity, read_efa, with_gpus
+from gpuvet.modes.gather_prometheus import read_activity, with_gpus
 from gpuvet.modes.logs import unread
 from gpuvet.modes.network_facts import efa_readings, efa_series
 from gpuvet.modes.scope import Scope

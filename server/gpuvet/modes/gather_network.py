@@ -31,7 +31,7 @@ from gpuvet.model.coverage import CoverageStatus, Gate, Shipper
 from gpuvet.model.evidence import Envelope, Reason, Status, Window
 from gpuvet.model.network import EfaSeries, GuiltyFinding, NcclLog, RouteTable
 from gpuvet.model.verdict import FaultClass, Verdict
-from gpuvet.modes.gather_prometheus import read_efa
+from gpuvet.modes.gather_efa import read_efa
 from gpuvet.modes.logs import unread
 from gpuvet.modes.network_facts import (
     efa_readings,

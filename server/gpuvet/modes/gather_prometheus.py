@@ -1,11 +1,11 @@
 """Reads what a Managed Prometheus workspace has of the nodes of a question.
 
-Three readings, each made where its mode needs it: activity of GPUs, faults of GPUs and nodes, and
-EFA's error counters. All look for the workspace and its labels first; those reads are the same
-ones each time and leave only once.
+Two readings, each made where its mode needs it: activity of GPUs, and faults of GPUs and nodes;
+EFA's error counters are a third (`gather_efa.py`). All look for the workspace and its labels
+first; those reads are the same ones each time and leave only once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,7 +24,6 @@ from gpuvet.aws.prometheus import (
 )
 from gpuvet.aws.prometheus_held import held_series, number_of
 from gpuvet.aws.prometheus_queries import (
-    EFA_ERRORS,
     GPU_ACTIVITY,
     GPU_GROWN,
     GPU_HIGHEST,
@@ -42,17 +41,11 @@ from gpuvet.model.case import Accelerator, CaseNode
 from gpuvet.model.cluster import NotSeen
 from gpuvet.model.evidence import Envelope, Reason, Window
 from gpuvet.model.metrics import TimeSeries
-from gpuvet.model.network import EfaPoint, EfaSeries
 from gpuvet.model.prometheus import DeviceNumber, NodeLabel, NotReadySpan, XidChange
-from gpuvet.parse.efa_names import counter_name
 
 # Ours: workspaces that are looked into; a region rarely has more than two.
 MOST_WORKSPACES = 3
 _GPUS = DEVICES
-_EFA_DEVICES = 32  # p5.48xlarge has the most
-# Whether an exporter was there is looked at every five minutes, of long windows 600 times.
-_SLOT, _MOST_SLOTS = 300, 600
-_SHARE_SEEN = 0.9
 # preflight P18: whose series arrive is asked of the last half hour.
 RECENT = timedelta(minutes=30)
 _DCGM = "the DCGM exporter (HyperPod observability add-on, or your own) writing to the workspace"
@@ -116,7 +109,7 @@ def locate(
     if PROMETHEUS not in case.doors or not nodes:
         return Located()
     found = find_workspaces(case.aws, case.meta.region, eks_name(case))
-    missing = [_unread(one) for one in found.unread]
+    missing = [unread_of(one) for one in found.unread]
     missing += [_foreign(url) for url in found.refused]
     empty: list[str] = []
     evidence: str | None = None
@@ -125,11 +118,11 @@ def locate(
         for metric in metrics:
             answer = find_nodes(workspace, metric, node_names(nodes))
             if answer.value is not None:
-                missing += () if answer.status.is_complete else (_unread(answer),)
+                missing += () if answer.status.is_complete else (unread_of(answer),)
                 return Located(workspace, answer.value, tuple(missing), evidence=answer.evidence)
             evidence = answer.evidence
             if not answer.status.is_complete:
-                missing.append(_unread(answer))
+                missing.append(unread_of(answer))
                 break  # what one metric is denied, so is the next
         else:
             empty.append(address.workspace)
@@ -138,7 +131,8 @@ def locate(
     return Located(None, None, tuple(missing), tuple(empty), evidence)
 
 
-def _unread(answer: Envelope[Any]) -> NotSeen:
+def unread_of(answer: Envelope[Any]) -> NotSeen:
+    """Return the absence that an incomplete reading of a workspace is."""
     reason = answer.reason or (Reason.REFUSED if answer.error_code else Reason.NOT_RECORDED)
     return NotSeen(what=subject_of(answer), reason=reason, closes_with=closes_with(answer))
 
@@ -186,7 +180,7 @@ def read_activity(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Acti
     """
     ours = with_gpus(nodes)
     for metric in GPU_ACTIVITY:
-        told = _held(case, (metric,), ours)
+        told = held(case, (metric,), ours)
         if told:
             return Activity(tuple(as_percent(one) for one in told))
     window = _whole_hours(window)  # so that questions about nearly one window are one read
@@ -198,7 +192,7 @@ def read_activity(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Acti
     step = step_for(window, len(label.values) * _GPUS)
     answer = read_over_time(located.workspace, "highs", label, label.metric, step=step)
     if not answer.status.is_complete:
-        missing = (*missing, _unread(answer))
+        missing = (*missing, unread_of(answer))
     series = tuple(as_percent(one) for one in answer.value or ())
     return Activity(series, missing, located.workspace.address.workspace)
 
@@ -237,7 +231,7 @@ def read_faults(case: Case, window: Window, nodes: Sequence[CaseNode]) -> Faults
     )
 
 
-def _held(case: Case, metrics: Sequence[str], nodes: Sequence[CaseNode]) -> tuple[TimeSeries, ...]:
+def held(case: Case, metrics: Sequence[str], nodes: Sequence[CaseNode]) -> tuple[TimeSeries, ...]:
     """Return the series of these metrics that files of the case have."""
     if not case.prometheus:
         return ()
@@ -269,7 +263,7 @@ def _xids(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> Ite
     """Yield changes of last-Xid gauges: first which GPUs had one, then when, on their nodes."""
     changed = read_numbers(workspace, "changed", label, (GPU_XID,))
     if not changed.status.is_complete:
-        missing.append(_unread(changed))
+        missing.append(unread_of(changed))
     concerned = {one.node for one in changed.value or ()}
     pairs = tuple(pair for pair in label.values if pair[1] in concerned)
     if not pairs:
@@ -278,7 +272,7 @@ def _xids(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> Ite
     fine = step_for(workspace.window, len(pairs) * _GPUS)
     lasts = read_over_time(workspace, "lasts", only, GPU_XID, step=fine)
     if not lasts.status.is_complete:
-        missing.append(_unread(lasts))
+        missing.append(unread_of(lasts))
     yield from xid_changes(lasts.value or (), workspace.address.workspace)
 
 
@@ -292,7 +286,7 @@ def _numbers(
     ):
         answer = read_numbers(workspace, template, label, metrics)
         if not answer.status.is_complete:
-            missing.append(_unread(answer))
+            missing.append(unread_of(answer))
             if not answer.value:
                 return  # throttled, denied or out of time: so would be the rest
         yield from answer.value or ()
@@ -303,7 +297,7 @@ def _training(workspace: Workspace, missing: list[NotSeen]) -> Iterator[tuple[st
     for metric in TRAINING:
         answer = read_total(workspace, metric)
         if not answer.status.is_complete:
-            missing.append(_unread(answer))
+            missing.append(unread_of(answer))
             return
         if answer.value is not None:
             yield metric, answer.value
@@ -318,7 +312,7 @@ def _not_ready(
     label = located.label.model_copy(update={"devices": ()})
     lowest = read_numbers(located.workspace, "lowest", label, (NODE_READY,))
     if not lowest.status.is_complete:
-        missing.append(_unread(lowest))
+        missing.append(unread_of(lowest))
     down = {one.node for one in lowest.value or () if one.value < 1}
     pairs = tuple(pair for pair in label.values if pair[1] in down)
     if not pairs:
@@ -327,110 +321,8 @@ def _not_ready(
     step = step_for(window, len(pairs))
     lows = read_over_time(located.workspace, "lows", only, NODE_READY, step=step)
     if not lows.status.is_complete:
-        missing.append(_unread(lows))
+        missing.append(unread_of(lows))
     yield from not_ready_spans(lows.value or ())
-
-
-def read_efa(
-    case: Case, window: Window, nodes: Sequence[CaseNode]
-) -> tuple[tuple[EfaSeries, ...], tuple[NotSeen, ...]]:
-    """Return EFA's error counters of these nodes over time, and what of them was not read.
-
-    Counters that did not rise come as one flat series a node, where samples cover nine tenths of
-    the window; those that rose come device by device, minute by minute.
-    """
-    told = _held(case, EFA_ERRORS, nodes)
-    if told:
-        names = ((one, counter_name(one.name.metric)) for one in told)
-        return tuple(_efa(one, name) for one, name in names if name is not None), ()
-    located = locate(case, window, EFA_ERRORS[:1], nodes)
-    if located.workspace is None or located.label is None:
-        return (), located.not_seen
-    missing = list(located.not_seen)
-    workspace, label = located.workspace, located.label
-    grown = read_numbers(workspace, "grown", label, EFA_ERRORS)
-    if not grown.status.is_complete:
-        missing.append(_unread(grown))
-    rises = grown.value or ()
-    covered = _covered(workspace, label, missing) if rises else {}
-    found: list[EfaSeries] = []
-    for metric in EFA_ERRORS:
-        own = [one for one in rises if one.metric == metric]
-        found += _counter(workspace, label, metric, own, covered, missing)
-    return tuple(found), tuple(missing)
-
-
-def _counter(
-    workspace: Workspace,
-    label: NodeLabel,
-    metric: str,
-    rises: Sequence[DeviceNumber],
-    covered: Mapping[str, float],
-    missing: list[NotSeen],
-) -> Iterator[EfaSeries]:
-    counter = counter_name(metric) or metric
-    rose = {one.node for one in rises if one.value > 0}
-    pairs = tuple(pair for pair in label.values if pair[1] in rose)
-    if pairs:
-        only = label.model_copy(update={"values": pairs})
-        step = step_for(workspace.window, len(pairs) * _EFA_DEVICES)
-        lasts = read_over_time(workspace, "lasts", only, metric, step=step)
-        if not lasts.status.is_complete:
-            missing.append(_unread(lasts))
-        yield from (_efa(one, counter) for one in lasts.value or ())
-    for node in sorted({one.node for one in rises} - rose):
-        if covered.get(node, 0.0) >= _SHARE_SEEN:
-            evidence = next(one.evidence for one in rises if one.node == node)
-            yield _flat(workspace, counter, node, metric, evidence)
-        else:
-            missing.append(_thin(metric, node))
-
-
-def _covered(workspace: Workspace, label: NodeLabel, missing: list[NotSeen]) -> dict[str, float]:
-    """Return the share of the window's slots that a node's exporter has a sample of."""
-    step = max(_SLOT, workspace.span // _MOST_SLOTS)
-    whole = label.model_copy(update={"devices": ()})
-    slots = read_numbers(workspace, "slots", whole, EFA_ERRORS[:1], step=step)
-    if not slots.status.is_complete:
-        missing.append(_unread(slots))
-    asked = max(workspace.span // step, 1)
-    return {one.node: one.value / asked for one in slots.value or ()}
-
-
-def _thin(metric: str, node: str) -> NotSeen:
-    return NotSeen(
-        what=f"{metric} of {node} over the whole window: samples are missing",
-        reason=Reason.EMPTY,
-        closes_with="the counters read on the node: rdma -p statistic show",
-        nodes=(node,),
-    )
-
-
-def _efa(series: TimeSeries, counter: str) -> EfaSeries:
-    name = dict(series.name.dimensions)
-    return EfaSeries(
-        counter=counter,
-        node=name["InstanceId"],
-        device=name.get("device"),
-        period_seconds=series.period_seconds,
-        points=tuple(EfaPoint(at=at, value=value) for at, value in series.points()),
-        source=f"{PROMETHEUS} {series.name.metric}",
-        evidence=series.evidence,
-    )
-
-
-def _flat(
-    workspace: Workspace, counter: str, node: str, metric: str, evidence: str | None
-) -> EfaSeries:
-    ends = (workspace.window.start, workspace.window.end)
-    return EfaSeries(
-        counter=counter,
-        node=node,
-        period_seconds=workspace.span,
-        points=tuple(EfaPoint(at=at, value=0.0) for at in ends),
-        source=f"{PROMETHEUS} {metric}: no rise",
-        evidence=evidence,
-    )
 
 
 def arriving(case: Case, now_window: Window, nodes: Sequence[CaseNode]) -> Located:

@@ -14,7 +14,8 @@ from gpuvet.model.metrics import TimeSeries
 from gpuvet.model.network import EfaSeries
 from gpuvet.model.prometheus import DeviceNumber, XidChange
 from gpuvet.model.report import NotSeenRow
-from gpuvet.modes.gather_prometheus import read_activity, read_efa, read_faults
+from gpuvet.modes.gather_efa import read_efa
+from gpuvet.modes.gather_prometheus import read_activity, read_faults
 
 
 class Exported(NamedTuple):

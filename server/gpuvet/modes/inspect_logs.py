@@ -12,6 +12,7 @@ from typing import Any
 
 from gpuvet.aws.door import LineSearch, LogLine, LogStream
 from gpuvet.aws.job_groups import GroupFacts, read_groups, read_job_streams
+from gpuvet.aws.log_streams import LISTED_NODES
 from gpuvet.aws.node_groups import SUBSTRINGS
 from gpuvet.case import Case, node_names
 from gpuvet.case import nodes as nodes_of
@@ -69,7 +70,7 @@ def log_source_list(case: Case, times: Asked, *, now: datetime) -> LogSourceList
     """
     look = Look.at(case, times, now)
     nodes = nodes_of(look.case)
-    streams = look.case.logs.streams(node_names(nodes))
+    streams = look.case.logs.streams(node_names(nodes), look.asked.window)
     jobs = _job_streams(look)
     found = _of(nodes, streams.value or ())
     facts = _facts(look, (*found, *_told(jobs)))
@@ -89,12 +90,19 @@ def log_source_list(case: Case, times: Asked, *, now: datetime) -> LogSourceList
         **look.common(len(rows), answers, state, has_window=False),
         headline=f"{counted(len(rows), 'kind')} of streams: {kinds}{lack}" if rows else none,
         orchestrator=orchestrator_of(look.case, nodes).value,
+        notes=(_FLEET,) if len(nodes) > LISTED_NODES else (),
         rows=tuple(rows),
         nodes=len(nodes),
         silent_nodes=tuple(silent[:_MOST_SILENT]),
         silent_total=len(silent),
         searched=tuple(dict.fromkeys((*_own_names(look), *SUBSTRINGS))),
     )
+
+
+_FLEET = (
+    f"of more than {LISTED_NODES} nodes the streams are found by what they wrote in the last 24 h: "
+    "one that was silent then, and those of services, are not listed"
+)
 
 
 def _job_streams(look: Look) -> Envelope[tuple[LogStream, ...]]:
@@ -246,7 +254,7 @@ class _Sources:
     def __init__(self, look: Look, nodes: Sequence[CaseNode], wanted: LinesWanted) -> None:
         self._look = look
         self._wanted = wanted
-        self._found = look.case.logs.streams(node_names(nodes))
+        self._found = look.case.logs.streams(node_names(nodes), look.asked.window)
         self._nodes = _of(nodes, self._found.value or ())
         self._jobs = _job_streams(look)
         self._refuse_foreign_group()

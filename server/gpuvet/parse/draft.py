@@ -5,14 +5,15 @@ line and column of the text as written.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
 MOST_CHARACTERS = 40_000  # the most a tool's answer may have (contract), and so a draft
 _HEADLINE_SENTENCES = 2
+_LONGEST_UNIT = 4_000  # characters; a longer sentence is read in pieces
 
 
 class UnitKind(StrEnum):
@@ -57,7 +58,7 @@ _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?[-=*_]{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_RULE = re.compile(r"|\|?[ \t]*:?[-=*_]{2,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 _ESCAPED = frozenset("\\`*_{}[]<>()#+-.!|~")
 _ENDS = re.compile(
     r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*(?:[A-Z0-9\u2014]|[a-z]{1,8}-[0-9a-f]{6}))"
@@ -149,22 +150,38 @@ class Draft:
 
     def unit_at(self, at: int) -> Unit | None:
         """Return the unit that holds a character of the words."""
-        return next((u for u in self.units if u.start <= at < u.end), None)
+        found = bisect_right(self._starts, at) - 1
+        unit = self.units[found] if found >= 0 else None
+        return unit if unit is not None and at < unit.end else None
 
     def in_code(self, at: int) -> bool:
         """Say whether a character stands in a code span or a fenced block."""
         unit = self.unit_at(at)
         if unit is not None and unit.kind is UnitKind.CODE:
             return True
-        return any(span.start <= at < span.end for span in self.code_spans)
+        return self.code_span_at(at) is not None
+
+    def code_span_at(self, at: int) -> Span | None:
+        """Return the code span that holds a character of the words."""
+        return _span_at(self.code_spans, at)
 
     def in_quotes(self, at: int) -> bool:
         """Say whether a character stands between quotation marks."""
-        return any(span.start <= at < span.end for span in self.quotes)
+        return _span_at(self.quotes, at) is not None
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [unit.start for unit in self.units]
 
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(i + 1 for i, char in enumerate(self.source) if char == "\n")]
+
+
+def _span_at(spans: Sequence[Span], at: int) -> Span | None:
+    """Return the one of sorted spans that holds a place."""
+    found = bisect_right(spans, (at, MOST_CHARACTERS * 2)) - 1
+    return spans[found] if found >= 0 and at < spans[found].end else None
 
 
 class _Form(StrEnum):
@@ -184,7 +201,7 @@ class _Line(NamedTuple):
 
 def _form_of(raw: str) -> tuple[_Form, int]:
     """Return what a line is, and how many characters of it are mere marks."""
-    if not raw.strip() or _RULE.match(raw):
+    if _RULE.fullmatch(raw.strip()):
         return _Form.BLANK, len(raw)
     if (found := _HEADING.match(raw)) is not None:
         return _Form.HEADING, found.end()
@@ -233,12 +250,19 @@ def _is_underline(raw: str, at: int) -> bool:
 def _spans(raw: str, kept: list[int], start: int) -> Iterator[Span]:
     """Yield the code spans of a line, in the words."""
     for found in re.finditer(r"(`+)(.+?)\1(?!`)", raw):
-        inside = [i for i, place in enumerate(kept) if found.start(2) <= place < found.end(2)]
-        if inside:
-            yield Span(start + inside[0], start + inside[-1] + 1)
+        first, last = bisect_left(kept, found.start(2)), bisect_left(kept, found.end(2))
+        if last > first:
+            yield Span(start + first, start + last)
 
 
 def _units(words: str, lines: list[_Line]) -> Iterator[Unit]:
+    for unit in _whole_units(words, lines):
+        for begin in range(0, len(unit.text), _LONGEST_UNIT):
+            piece = unit.text[begin : begin + _LONGEST_UNIT]
+            yield unit._replace(text=piece, start=unit.start + begin)
+
+
+def _whole_units(words: str, lines: list[_Line]) -> Iterator[Unit]:
     for number, block in enumerate(_blocks(lines)):
         first = block[0]
         if first.form in {_Form.TEXT, _Form.ITEM}:

@@ -69,6 +69,11 @@ _VERSION_BEFORE = re.compile(
 )
 
 
+# The private ranges as a whole are nobody's.
+_RANGES = frozenset({"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"})
+_MASK = re.compile(r"/(3[0-2]|[12]?[0-9])(?![0-9.])")
+
+
 class Seen(NamedTuple):
     """One identifier in a text."""
 
@@ -87,9 +92,24 @@ def seen_in(text: str) -> list[Seen]:
         is_dashed = group == "dashed"
         kind = Kind.IPV4 if is_dashed else Kind(group)
         value = match[0].replace("-", ".") if is_dashed else match[0]
-        if _IS_ONE.get(kind, _always)(value):
+        if _IS_ONE.get(kind, _always)(value) and not _is_range(value, text, match.end()):
             found.append(Seen(kind, value, match.start(), match.end(), is_dashed))
     return found
+
+
+def _is_range(value: str, text: str, end: int) -> bool:
+    mask = _MASK.match(text, end)
+    return mask is not None and value + mask[0] in _RANGES
+
+
+def block_of(seen: Seen, text: str) -> int | None:
+    """Return how many bits of an address name a block, where it is written as one; else None."""
+    mask = _MASK.match(text, seen.end)
+    if seen.kind is not Kind.IPV4 or mask is None or mask[1] == "32":
+        return None
+    bits = int(mask[1])
+    is_block = int(IPv4Address(seen.value)) & ((1 << 32 - bits) - 1) == 0
+    return bits if is_block else None
 
 
 def is_proven(seen: Seen, text: str) -> bool:
@@ -135,9 +155,19 @@ _IS_ONE: Mapping[Kind, Callable[[str], bool]] = MappingProxyType(
 )
 
 
-def word_of(kind: Kind, value: str) -> Word:
-    """Return an identifier as a word: what may stand at each place of it."""
-    return _WORDS[kind](value)
+def word_of(kind: Kind, value: str, block: int | None = None) -> Word:
+    """Return an identifier as a word: what may stand at each place of it.
+
+    Args:
+        kind: Its kind.
+        value: The identifier.
+        block: Of an address that names a block, how many bits do: numbers that they do not fill
+            stay, so that it remains a block.
+    """
+    if block is None:
+        return _WORDS[kind](value)
+    kept = len(".".join(value.split(".")[: block // 8]))
+    return (*_WORDS[kind](value)[:kept], *fixed(value[kept:]))
 
 
 def _resource(value: str) -> Word:

@@ -7,8 +7,8 @@ What this cannot hide is how the words branch: where all ten digits occur at one
 """
 
 import hmac
-import random
 from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 _ATTEMPTS = 24
@@ -19,7 +19,6 @@ UPPER = LOWER.upper()
 HEX = "0123456789abcdef"
 UPPER_HEX = HEX.upper()
 # Without vowels no word of a language comes about by chance.
-_CONSONANTS = frozenset("bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ")
 _VOWELS = frozenset("aeiouyAEIOUY")
 _BLOCK = 64  # characters of other scripts stay within their block of this size
 
@@ -89,6 +88,9 @@ def _drawn(words: Mapping[str, Word], key: bytes) -> Iterator[tuple[str, str]]:
     waiting: list[tuple[int, str, list[str]]] = [(0, "", sorted(words))] if words else []
     while waiting:
         depth, begun, here = waiting.pop()
+        if len(here) == 1:  # nothing branches any more
+            yield here[0], begun + _alone(words[here[0]], depth, key, here[0])
+            continue
         branches: dict[str, list[str]] = {}
         for text in here:
             if len(text) == depth:
@@ -96,10 +98,14 @@ def _drawn(words: Mapping[str, Word], key: bytes) -> Iterator[tuple[str, str]]:
             else:
                 branches.setdefault(text[depth], []).append(text)
         choices = [_common(words, group, depth) for group in branches.values()]
-        beginning = here[0][:depth]
-        becomes = _in_order(choices, _chance(key, beginning))
+        becomes = _in_order(choices, _Chance(key, here[0][:depth]))
         for group, character in zip(branches.values(), becomes, strict=True):
             waiting.append((depth + 1, begun + character, group))
+
+
+def _alone(word: Word, depth: int, key: bytes, text: str) -> str:
+    chance = _Chance(key, text[: depth + 1])
+    return "".join(chance.choice(_without_vowels(place.choices)) for place in word[depth:])
 
 
 def _common(words: Mapping[str, Word], group: Sequence[str], depth: int) -> str:
@@ -112,24 +118,39 @@ def _common(words: Mapping[str, Word], group: Sequence[str], depth: int) -> str:
     return "".join(sorted(allowed))
 
 
-def _chance(key: bytes, beginning: str) -> random.Random:
-    digest = hmac.digest(key, beginning.encode("utf-8", "surrogatepass"), "sha256")
-    return random.Random(digest)  # noqa: S311 (seeded by the key: nobody without it can repeat it)
+class _Chance:
+    """Numbers that follow from a key and the beginning of a word."""
+
+    def __init__(self, key: bytes, beginning: str) -> None:
+        self._key = key
+        self._bytes = hmac.digest(key, beginning.encode("utf-8", "surrogatepass"), "sha512")
+        self._at = 0
+
+    def choice(self, able: str) -> str:
+        """Return one of some characters."""
+        if len(able) == 1:
+            return able
+        if self._at == len(self._bytes):
+            self._bytes, self._at = hmac.digest(self._key, self._bytes, "sha512"), 0
+        number = int.from_bytes(self._bytes[self._at : self._at + 4], "big")
+        self._at += 4
+        return able[number % len(able)]
 
 
-def _in_order(choices: Sequence[str], chance: random.Random) -> list[str]:
+def _in_order(choices: Sequence[str], chance: _Chance) -> list[str]:
     """Draw one character for each branch so that they rise as the branches do."""
     plain = [_without_vowels(allowed) for allowed in choices]
     return _rising(plain, chance) or _rising(choices, chance) or []
 
 
+@cache
 def _without_vowels(allowed: str) -> str:
     if len(allowed) < len(LOWER):  # hexadecimal digits and fixed characters have no spelling
         return allowed
-    return "".join(one for one in allowed if one in _CONSONANTS or one not in _VOWELS)
+    return "".join(one for one in allowed if one not in _VOWELS) or allowed
 
 
-def _rising(choices: Sequence[str], chance: random.Random) -> list[str] | None:
+def _rising(choices: Sequence[str], chance: _Chance) -> list[str] | None:
     latest: list[str] = []
     bound: str | None = None
     for allowed in reversed(choices):
@@ -140,6 +161,6 @@ def _rising(choices: Sequence[str], chance: random.Random) -> list[str] | None:
         latest.append(bound)
     drawn: list[str] = []
     for allowed, last in zip(choices, reversed(latest), strict=True):
-        able = [one for one in allowed if one <= last and (not drawn or one > drawn[-1])]
+        able = "".join(one for one in allowed if one <= last and (not drawn or one > drawn[-1]))
         drawn.append(chance.choice(able))
     return drawn

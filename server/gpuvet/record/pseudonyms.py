@@ -4,6 +4,7 @@ The same value becomes the same stand-in wherever it stands: in a parameter, a r
 log, JSON inside a string. What was cut short at its end becomes as much of its stand-in.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,10 @@ from gpuvet.record.ordered import stand_ins
 from gpuvet.record.sightings import Sightings
 from gpuvet.record.walk import Role, walked
 
+# Reports show an account by its end: …3333.
+_END_DIGITS = 4
+_END = re.compile(rf"…\d{{{_END_DIGITS}}}(?!\d)")
+_ATTEMPTS = 16
 _SHORTEST_REST = 3
 _LONGEST_REST = 512
 _LONGEST_KNOWN = 160  # fields and names of streams repeat by the thousand
@@ -104,6 +109,10 @@ class Pseudonyms:
         self._names = names
         self._there = _Direction(values, Names(names, guarded=True))
         back = {kind: {s: o for o, s in known.items()} for kind, known in values.items()}
+        self._ends = {
+            f"…{stand_in[-_END_DIGITS:]}": f"…{original[-_END_DIGITS:]}"
+            for stand_in, original in back.get(Kind.NUMBER, {}).items()
+        }
         self._back = _Direction(back, Names({s: o for o, s in names.items()}, guarded=False))
 
     @classmethod
@@ -115,9 +124,14 @@ class Pseudonyms:
             key: The same key and sightings give the same stand-ins.
         """
         values = {
-            kind: stand_ins({value: word_of(kind, value) for value in known}, key + kind.encode())
+            kind: stand_ins(
+                {value: word_of(kind, value, seen.blocks.get(value)) for value in known},
+                key + kind.encode(),
+            )
             for kind, known in sorted(seen.values.items())
         }
+        if Kind.NUMBER in seen.values:
+            values[Kind.NUMBER] = _told_by_their_ends(seen.values[Kind.NUMBER], key)
         names = named(sorted(seen.names), sorted(seen.paths), key + b"names", seen.words)
         return cls(values, names.becomes)
 
@@ -136,7 +150,8 @@ class Pseudonyms:
 
     def restored(self, text: str) -> str:
         """Return a text with the originals put back for their stand-ins."""
-        return self._back.replaced(text, is_name=True)
+        whole = self._back.replaced(text, is_name=True)
+        return _END.sub(lambda match: self._ends.get(match[0], match[0]), whole)
 
     def pairs(self) -> Mapping[str, Mapping[str, str]]:
         """Return originals by stand-in, under their kind; for the map that stays at home."""
@@ -154,6 +169,18 @@ class Pseudonyms:
         yield from self._names
         for known in self._values.values():
             yield from known
+
+
+def _told_by_their_ends(known: Iterable[str], key: bytes) -> dict[str, str]:
+    """Return stand-ins of numbers whose last digits, as reports show accounts, differ."""
+    words = {value: word_of(Kind.NUMBER, value) for value in known}
+    ends = {value[-_END_DIGITS:] for value in words}
+    drawn: dict[str, str] = {}
+    for attempt in range(_ATTEMPTS):
+        drawn = stand_ins(words, key + Kind.NUMBER.encode() + bytes([attempt]))
+        if len({stand_in[-_END_DIGITS:] for stand_in in drawn.values()}) >= len(ends):
+            break
+    return drawn
 
 
 def _turned(pairs: Mapping[str, str]) -> dict[str, str]:

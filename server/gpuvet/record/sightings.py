@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpuvet.record.kinds import Kind, Seen, is_proven, seen_in
+from gpuvet.record.kinds import Kind, Seen, block_of, is_proven, seen_in
 from gpuvet.record.names import words_of
 from gpuvet.record.vocabulary import is_field_word, is_generic, own_words, public_end
 from gpuvet.record.walk import Role
@@ -54,6 +54,7 @@ class Sightings:
     """Identifiers by kind, and names."""
 
     values: dict[Kind, set[str]] = field(default_factory=dict[Kind, set[str]])
+    blocks: dict[str, int] = field(default_factory=dict[str, int])  # by address: bits of the block
     names: set[str] = field(default_factory=set[str])
     paths: set[str] = field(default_factory=set[str])
     words: set[str] = field(default_factory=set[str])
@@ -73,6 +74,7 @@ class Sightings:
         for seen in seen_in(text):
             if is_proven(seen, text) or _is_account(seen, text, role):
                 self._add(seen.kind, seen.value)
+                self._learn_block(seen, text)
         self.words.update(word.lower() for word in words_of(text))
         self._learn_structures(text)
         if role is Role.NAME:
@@ -94,6 +96,11 @@ class Sightings:
 
     def _add(self, kind: Kind, value: str) -> None:
         self.values.setdefault(kind, set()).add(value)
+
+    def _learn_block(self, seen: Seen, text: str) -> None:
+        bits = block_of(seen, text)
+        if bits is not None:
+            self.blocks[seen.value] = min(bits, self.blocks.get(seen.value, bits))
 
     def _learn_structures(self, text: str) -> None:
         """Collect names from the forms that hold some: ARNs, images, buckets, mail, hosts."""

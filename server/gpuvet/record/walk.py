@@ -139,6 +139,9 @@ class _Walk:
         return self._visit(line[: begin.start()], Role.TEXT) + text
 
 
+_HELD = frozenset(held for _, held in PAIRS)
+
+
 class _Pair(NamedTuple):
     key: str
     held: str  # the member that holds the value
@@ -147,6 +150,8 @@ class _Pair(NamedTuple):
 
 
 def _pair(value: Mapping[str, Any], member: str) -> _Pair | None:
+    if _HELD.isdisjoint(value):
+        return None
     for key, held in PAIRS:
         if key in value and held in value and isinstance(value[key], str):
             name: str = value[key]

@@ -72,19 +72,15 @@ class Nodes(Account):
     """Which nodes of a live account; a server over a case knows them already."""
 
     cluster: str | None = Field(None, description="Name or ARN.", max_length=400)
-    instances: str | None = Field(
-        None, description="Instead of cluster: ids with commas.", max_length=800
-    )
-    tag: str | None = Field(None, description="Instead of cluster: KEY=VALUE.", max_length=400)
+    instances: str | None = Field(None, description="Or instance ids with commas.", max_length=800)
+    tag: str | None = Field(None, description="Or a tag, KEY=VALUE.", max_length=400)
 
 
 class Paged(Arguments):
     """How much is shown, and where to go on."""
 
     detail: Detail = "summary"
-    cursor: str | None = Field(
-        None, description="Goes on after an earlier answer.", max_length=12_000
-    )
+    cursor: str | None = Field(None, description="From an earlier answer.", max_length=12_000)
 
 
 class NodesPaged(Nodes, Paged):

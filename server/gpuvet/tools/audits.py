@@ -11,6 +11,7 @@ from gpuvet.modes.audit import audit_report as report_audit
 from gpuvet.modes.window import Asked as Times
 from gpuvet.report.audit import fault_line, group_holes, next_steps, replaced_line, used_total
 from gpuvet.tools.arguments import Asked
+from gpuvet.tools.reply import report_text
 from gpuvet.tools.request import Reply, Request, Rest, detail_of
 
 _WHY_CHARACTERS = 240
@@ -96,7 +97,7 @@ def audit_report(request: Request, asked: Asked) -> Reply[AuditPage]:
     ordered = sorted(report.sight, key=lambda n: _sight_order(report, n))
 
     def page(kept: tuple[NodeSight, ...], rest: Rest) -> tuple[AuditPage, str]:
-        text = report.markdown if detail_of(asked) == "full" else report.short
+        text = report_text(report.markdown, report.short, detail_of(asked))
         return _page(report, kept, rest), text
 
     return request.page(ordered, page, opened)

@@ -15,6 +15,7 @@ from gpuvet.modes.incident import incident_report as report_incident
 from gpuvet.modes.window import Asked as Times
 from gpuvet.report.words import cell, code, utc
 from gpuvet.tools.arguments import Asked, InWindow
+from gpuvet.tools.reply import report_text
 from gpuvet.tools.request import Reply, Request, Rest, detail_of
 
 _MOST_NOT_SEEN = 12
@@ -110,7 +111,7 @@ def incident_report(request: Request, asked: IncidentQuestion) -> Reply[Incident
     ordered = sorted(report.nodes, key=lambda n: (_URGENT.index(n.verdict), n.node))
 
     def page(kept: tuple[NodeVerdict, ...], rest: Rest) -> tuple[IncidentPage, str]:
-        text = report.markdown if detail_of(asked) == "full" else report.short
+        text = report_text(report.markdown, report.short, detail_of(asked))
         return _page(report, kept, rest), text
 
     return request.page(ordered, page, opened)

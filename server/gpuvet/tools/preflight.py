@@ -18,6 +18,7 @@ from gpuvet.model.readiness import Ready
 from gpuvet.modes.preflight import preflight_report as report_preflight
 from gpuvet.modes.preflight_run import RunWords
 from gpuvet.tools.arguments import NodesPaged
+from gpuvet.tools.reply import report_text
 from gpuvet.tools.request import Reply, Request, Rest, detail_of
 
 _MOST_SPEC_FINDINGS = 12
@@ -106,7 +107,7 @@ def preflight_report(request: Request, asked: RunQuestion) -> Reply[PreflightPag
     report = report_preflight(opened.case, words, clock=opened.now)
 
     def page(kept: tuple[CheckRow, ...], rest: Rest) -> tuple[PreflightPage, str]:
-        text = report.markdown if detail_of(asked) == "full" else report.short
+        text = report_text(report.markdown, report.short, detail_of(asked))
         return _page(report, kept, rest), text
 
     return request.page(_by_urgency(report.checks), page, opened)

@@ -16,12 +16,28 @@ SUMMARY_CHARACTERS = 8_000
 FULL_CHARACTERS = 32_000
 MOST_CHARACTERS = 40_000
 ERROR_CHARACTERS = 4_000
+_CURSOR_CHARACTERS = 1_500  # ours: how to go on, after a report
+_TOO_LONG = "The whole report is longer than an answer may be; the command line prints it."
 _LEAST_CHARACTERS = 20  # of one item: more of them than this cannot fit
 
 
 def limit_of(detail: str) -> int:
     """Return how many characters a half of an answer may take."""
     return FULL_CHARACTERS if detail == "full" else SUMMARY_CHARACTERS
+
+
+def report_text(whole: str, short: str, detail: str) -> str:
+    """Return a report's text: the whole one where it is asked for and fits, else the short one.
+
+    Args:
+        whole: Every section and table.
+        short: What decides.
+        detail: As asked.
+    """
+    if detail != "full":
+        return short
+    room = FULL_CHARACTERS - _CURSOR_CHARACTERS
+    return whole if len(whole) <= room else f"{short}\n{_TOO_LONG}\n"
 
 
 def result_of(reply: "Reply[Any]") -> CallToolResult:

@@ -8,10 +8,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from answer_cases import case_paths
+from answer_cases import case_paths, whole_evidence
 from answer_mutations import MUTATIONS, Mutation
 from answer_scores import mutated_outcomes, own_outcomes, score
 
+from gpuvet.checks.answer import ANSWER_RULES
 from gpuvet.modes.answer import check_answer, hold, of_file
 from gpuvet_evals.answer import find_answer
 from gpuvet_evals.calls import tool_calls
@@ -57,3 +58,24 @@ def test_precision_counts_what_spoke_without_cause_and_recall_what_was_missed() 
     scores = score(blinded)
     assert scores["ANS101"].recall == 0.0
     assert scores["ANS703"].precision == 0.0
+
+
+PROSE = json.loads((CASES / "answers" / "prose.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("draft", PROSE, ids=lambda draft: f"{draft['case']} {draft['draft'][:50]}")
+def test_a_draft_in_ones_own_words_has_these_faults_against_its_case(
+    draft: dict[str, object],
+) -> None:
+    path = next(p for p in case_paths() if p.stem.startswith(str(draft["case"])))
+    found = check_answer(str(draft["draft"]), whole_evidence(path)).findings
+    assert sorted({f.code for f in found}) == draft["codes"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["no ", "REPLACE i-0aa11111111111111 ", "/a", "`a b` ", "10:20:30 ", "| ", "Xid 48, ", "12 h "],
+)
+def test_any_draft_of_the_most_characters_is_answered(piece: str) -> None:
+    draft = (piece * 40_000)[:40_000]
+    assert check_answer(draft, whole_evidence(case_paths()[0])).rules == len(ANSWER_RULES)

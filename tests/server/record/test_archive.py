@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from gpuvet.aws.door import Page
 from gpuvet.case import load_case
 from gpuvet.case.container import Container
 from gpuvet.case.recording import read_recording
+from gpuvet.case.schemas import schema_text
 from gpuvet.errors import UnreadableCase, UsageError
 from gpuvet.model.evidence import Envelope, Reason, Status
 from gpuvet.model.target import Target
@@ -200,6 +202,15 @@ def test_a_recording_that_was_tampered_with_is_refused(
     with pytest.raises(UnreadableCase, match="cannot be read") as caught:
         load_case(other)
     assert told in str(caught.value)
+
+
+def test_the_heading_is_what_its_schema_says(tmp_path: Path) -> None:
+    written(Tape(), tmp_path / "case.zip", key=b"k" * 16)
+    document = json.loads(zipfile.ZipFile(tmp_path / "case.zip").read("recording.json"))
+    schema = json.loads(schema_text("recording.schema.json"))
+    jsonschema.validate(document, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "nwo": 1}, schema)
 
 
 def test_an_unpacked_recording_is_one_too(tmp_path: Path) -> None:

@@ -85,6 +85,34 @@ def test_addresses_stay_addresses_in_their_order(found: set[str], key: bytes) ->
         assert pseudonyms.text(host) == f"ip-{pseudonyms.text(one).replace('.', '-')}"
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    bits=st.sampled_from([16, 20, 24, 26]),
+    number=st.integers(0, 2**32),
+    hosts=st.sets(st.integers(0, 2**32), min_size=1, max_size=8),
+    key=KEYS,
+)
+def test_blocks_stay_blocks_and_whole_ones_hold_what_they_held(
+    bits: int, number: int, hosts: set[int], key: bytes
+) -> None:
+    start = (10 << 24 | number % 2**24) >> 32 - bits << 32 - bits
+    block = ipaddress.IPv4Network((start, bits))
+    inside = [str(ipaddress.IPv4Address(start + host % block.num_addresses)) for host in hosts]
+    pseudonyms = of(str(block), *inside, key=key)
+    changed = ipaddress.IPv4Network(pseudonyms.text(str(block)))  # strict: raises for host bits
+    assert changed.prefixlen == bits
+    if bits in {16, 24}:
+        assert all(ipaddress.IPv4Address(pseudonyms.text(host)) in changed for host in inside)
+    assert pseudonyms.restored(str(changed)) == str(block)
+
+
+@pytest.mark.parametrize(
+    "text", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "0.0.0.0/0"]
+)
+def test_the_private_ranges_as_a_whole_stay(text: str) -> None:
+    assert of(text, "10.0.0.0/16", "192.168.0.0/24").text(text) == text
+
+
 NAMES = st.from_regex(r"[a-z]{3,8}(-[a-z0-9]{1,6}){0,3}", fullmatch=True)
 
 
@@ -118,7 +146,12 @@ COMPOSED = st.lists(PARTS, min_size=1, max_size=4).map("-".join)
 def test_names_sort_as_before_also_where_words_of_the_field_stay(
     names: set[str], key: bytes
 ) -> None:
-    mixed = {name for name in names if not all(map(is_field_word, name.split("-")))}
+    # One of which nothing would change changes as a whole, and has no order among the others.
+    mixed = {
+        name
+        for name in names
+        if not all(is_field_word(word) or word.isdigit() for word in name.split("-"))
+    }
     pseudonyms = of(*({"ClusterName": name} for name in sorted(mixed)), key=key)
     becomes = {name: pseudonyms.text(name, Role.NAME) for name in mixed}
     assert sorted(mixed) == sorted(mixed, key=lambda name: becomes[name])
@@ -189,6 +222,16 @@ def test_a_value_cut_short_becomes_as_much_of_its_stand_in() -> None:
     assert cut == f"{whole[:34]} …[cut]"
     assert P.restored(cut) == "arn:aws:sagemaker:us-west-2:111122 …[cut]"
     assert P.text("i-0f3c9a7be2") == P.text("i-0f3c9a7be21d45680")[:12]
+
+
+def test_an_account_shown_by_its_end_comes_back() -> None:
+    accounts = [
+        f"arn:aws:eks:us-west-2:{number}:cluster/c" for number in ("111122223333", "123456789012")
+    ]
+    pseudonyms = of(*accounts)
+    ends = [pseudonyms.text(arn).split(":")[4][-4:] for arn in accounts]
+    assert len(set(ends)) == 2
+    assert pseudonyms.restored(f"accounts …{ends[0]} and …{ends[1]}") == "accounts …3333 and …9012"
 
 
 def test_a_name_that_is_a_word_of_ours_stays_in_running_text_and_goes_where_names_stand() -> None:

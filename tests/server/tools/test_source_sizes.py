@@ -14,7 +14,7 @@ TOOLS = {
     "list_clusters": 410,
     "list_nodes": NODES,
     "cluster_events": NODES,
-    "find_log_sources": 32,
+    "find_log_sources": 16,
     "read_log_lines": NODES,
     "read_metrics": 5_000,
     "storage_status": 256,
@@ -22,6 +22,12 @@ TOOLS = {
     "capacity_status": 528,
     "account_changes": NODES,
 }
+
+
+MODES = (
+    *("node_verdicts", "log_coverage", "incident_report", "timeline"),
+    *("audit_report", "preflight_report"),
+)
 
 
 @pytest.fixture
@@ -60,6 +66,19 @@ def assert_fits(result: CallToolResult, most: int, total: int | None = None) -> 
     assert max(size_of(page), len(text_of(result))) <= most
     assert (page.get("cursor") is None) == (page["shown"] == page["total"])
     return page
+
+
+@pytest.mark.parametrize("detail", ["summary", "full"])
+@pytest.mark.parametrize("tool", MODES)
+async def test_modes_and_calculators_over_a_fleet_stay_within_their_bytes(
+    tool: str, detail: str
+) -> None:
+    async with connected(live_server(account(FEWER))) as client:
+        result = await client.call_tool(tool, {"cluster": CLUSTER, "detail": detail})
+    page = page_of(result)
+    most = {"summary": 8_000, "full": 32_000}[detail]
+    assert max(size_of(page), len(text_of(result))) <= most
+    assert page["shown"] == page["total"] or size_of(page) > most // 2
 
 
 async def test_alike_nodes_are_counted_and_those_that_failed_come_first() -> None:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from gpuvet.checks.answer.phrases import clause_around, is_supposed
+from gpuvet.checks.answer.phrases import clause_around, is_supposed, just_before
 from gpuvet.checks.answer.rule import Reading
 from gpuvet.checks.answer.words_of_absence import (
     ABSENCES,
@@ -15,12 +16,14 @@ from gpuvet.checks.answer.words_of_absence import (
     MEASURED,
     NAMED_STATE,
     PAIR,
+    RUN_HOURS,
     STATE,
     TAKEN_BACK,
     UNSAID,
 )
 from gpuvet.parse.draft import Unit, UnitKind
 
+_MOST_CLAIMS = 200  # of one draft
 _BESIDE = 2  # blocks between a claim and its hours
 _DENIED = re.compile(r"(?<![\w-])(?:not|never|nor)\s+(?:\w+\s+)?\Z", re.IGNORECASE)
 
@@ -43,8 +46,16 @@ class Absence(NamedTuple):
         return frozenset(INSTANCE.findall(text[begin : end if end >= 0 else len(text)]))
 
 
-def absences(reading: Reading) -> Iterator[Absence]:
-    """Yield the claims that a draft makes as its own and takes back nowhere in their sentence."""
+def absences(reading: Reading) -> tuple[Absence, ...]:
+    """Return the claims that a draft makes as its own and takes back nowhere in their sentence."""
+    return reading.once(_absences)
+
+
+def _absences(reading: Reading) -> tuple[Absence, ...]:
+    return tuple(islice(_claims(reading), _MOST_CLAIMS))
+
+
+def _claims(reading: Reading) -> Iterator[Absence]:
     for unit in reading.draft.prose:
         for match in _matches(unit):
             start, end = match
@@ -74,11 +85,11 @@ def _is_made(reading: Reading, unit: Unit, start: int, end: int) -> bool:
     text = unit.text
     if text.rstrip().endswith("?") or reading.is_quoted(unit, start, end):
         return False
-    if UNSAID.search(text, 0, start) or TAKEN_BACK.match(text, end):
+    if UNSAID.search(just_before(text, start)) or TAKEN_BACK.match(text, end):
         return False
-    if CHECK_NAME.search(text, 0, end):
+    if CHECK_NAME.search(just_before(text, end)):
         return False
-    if _DENIED.search(text, 0, start):
+    if _DENIED.search(just_before(text, start)):
         return False
     if is_supposed(text, start) and not re.search(r"\bmay be\b", text[start:end]):
         return False
@@ -96,12 +107,18 @@ def states_hours(reading: Reading, absence: Absence) -> bool:
 
     They stand beside it, in a table, or where the draft speaks of coverage.
     """
-    return any(_backs(unit, found, absence) for unit, found in _stated(reading))
+    return any(_backs(unit, found, absence) for unit, found in reading.once(_stated))
 
 
-def _stated(reading: Reading) -> Iterator[tuple[Unit, re.Match[str]]]:
+def _stated(reading: Reading) -> list[tuple[Unit, re.Match[str]]]:
+    return list(_hours_of(reading))
+
+
+def _hours_of(reading: Reading) -> Iterator[tuple[Unit, re.Match[str]]]:
     tables = re.search(r"\bhours?\b|\bh\b", reading.draft.words) is not None
     for unit in reading.draft.prose:
+        if RUN_HOURS.search(unit.text):
+            continue
         found = HOURS.search(unit.text)
         if found is None and tables and unit.kind is UnitKind.ROW:
             found = PAIR.search(unit.text)

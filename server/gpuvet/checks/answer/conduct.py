@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpuvet.checks.answer.phrases import any_of
+from gpuvet.checks.answer.phrases import any_of, just_before
 from gpuvet.checks.answer.rule import Hit, Reading
 from gpuvet.checks.answer.spoken import readiness_in, verdicts_in
 from gpuvet.checks.answer.words_of_cause import CAUSE
@@ -181,12 +181,14 @@ def _done(reading: Reading, unit: Unit) -> re.Match[str] | None:
                 continue
             if reading.is_quoted(unit, *match.span()):
                 continue
-            if not _UNDONE.search(text, 0, match.start()):
+            if not _UNDONE.search(just_before(text, match.start())):
                 return match
     for pattern in (_PASSIVE, _UNDERWAY):
         for match in pattern.finditer(text):
             verb = next(v for k, v in match.groupdict().items() if k.startswith("verb") and v)
-            if _UNDONE.search(text, 0, match.start()) or reading.is_quoted(unit, *match.span()):
+            if _UNDONE.search(just_before(text, match.start())) or reading.is_quoted(
+                unit, *match.span()
+            ):
                 continue
             if not _happened(reading, verb) and not reading.is_evidence(text):
                 return match
@@ -200,7 +202,7 @@ def _ran(text: str) -> re.Match[str] | None:
         if command is None or command.effect is not Effect.CHANGES:
             continue
         said = list(_RAN.finditer(text, 0, place.start()))
-        if said and not _UNDONE.search(text, 0, said[-1].start()):
+        if said and not _UNDONE.search(just_before(text, said[-1].start())):
             return said[-1]
     return None
 
@@ -236,7 +238,7 @@ def raw_account_id(reading: Reading) -> Iterator[Hit]:
         return
     proved = proved_accounts(words).keys() | reading.backing.accounts
     for digits, at in found:
-        is_named = _ACCOUNT.search(words, 0, at) is not None
+        is_named = _ACCOUNT.search(just_before(words, at)) is not None
         if digits in proved or (is_named and other_reading(digits, words) == "nothing proves it"):
             yield Hit(at, digits, f"account …{digits[-4:]} is written out")
 

@@ -33,17 +33,25 @@ _BOUNDARY = re.compile(
 )
 
 
+_FAR = 300  # characters in which a clause is looked at
+
+
 def any_of(*alternatives: str) -> str:
     """Return a pattern that matches any of these; long ones read better one a line."""
     return f"(?:{'|'.join(alternatives)})"
 
 
 def clause_before(text: str, at: int) -> str:
-    """Return what stands before a place in its clause."""
-    begin = 0
-    for match in _BOUNDARY.finditer(text, 0, at):
+    """Return what stands before a place in its clause, at most a few hundred characters."""
+    begin = max(0, at - _FAR)
+    for match in _BOUNDARY.finditer(text, begin, at):
         begin = match.end()
     return text[begin:at]
+
+
+def just_before(text: str, at: int) -> str:
+    """Return the few hundred characters before a place, for a pattern that ends there."""
+    return text[max(0, at - _FAR) : at]
 
 
 def clause_around(text: str, start: int, end: int) -> str:

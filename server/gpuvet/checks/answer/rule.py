@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from gpuvet.checks.answer.backing import Backing
 from gpuvet.checks.answer.told import Told, plain
@@ -12,6 +12,7 @@ from gpuvet.model.check import Severity
 from gpuvet.parse.draft import Draft, Unit
 
 _EDGE = re.compile(r"\W*(?:\Z|\n)|\s?[;:,.()\u2014]")
+Made = TypeVar("Made")
 _FEWEST_WORDS = 4  # of a clause that counts as the evidence's own
 
 
@@ -24,6 +25,14 @@ class Reading:
         self.told = told
         self.backing = backing
         self.asked = asked
+        self._made: dict[Callable[[Reading], Any], Any] = {}
+
+    def once(self, make: "Callable[[Reading], Made]") -> "Made":
+        """Return what a function makes of this reading, made once for all rules."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: Made = self._made[make]
+        return made
 
     @cached_property
     def tracing(self) -> Tracing:
@@ -33,9 +42,8 @@ class Reading:
     def is_quoted(self, unit: Unit, start: int, end: int) -> bool:
         """Say whether words of a unit stand in quotation marks, or in code: others' words."""
         at = unit.start + start
-        return self.draft.in_quotes(at) or any(
-            span.start <= at and unit.start + end <= span.end for span in self.draft.code_spans
-        )
+        span = self.draft.code_span_at(at)
+        return self.draft.in_quotes(at) or (span is not None and unit.start + end <= span.end)
 
     def statement_of(self, clause: str) -> str | None:
         """Return the sentence of a report that holds a clause word for word, or None."""

@@ -11,19 +11,20 @@ from gpuvet.parse.draft import Unit
 
 _NAME = r"[^\s`'\"|,;()<>\[\]{}\u201c\u201d]"
 _INSTANCE = re.compile(r"(?<![\w-])i-[0-9a-f]{8,17}(?![\w…-])")
-# A name around an instance id, as streams have; also one cut with an ellipsis.
-_STREAM = re.compile(rf"{_NAME}*\bi-[0-9a-f]{{2,20}}{_NAME}*")
-_GROUP = re.compile(rf"(?<![\w.:/-])/{_NAME}+(?:/{_NAME}*)*")
+_TOKEN = re.compile(rf"{_NAME}{{3,400}}")
+# An instance id, whole or cut; a name around one is a stream.
+_PART = re.compile(r"\bi-[0-9a-f]{2,20}")
 _CALLED = re.compile(
     r"\b(?:log[- ]?)?(?:group|stream)s?\b[ :=]*(?:named |called |is )?\W{0,2}\Z", re.IGNORECASE
 )
-_ONLY_IDS = re.compile(r"(?:\W|\bi-[0-9a-f]{8,17}(?:'s)?\b|\b\w{1,20}=)*")
+_ONLY_IDS = re.compile(r"(?:[^\w]|\bi-[0-9a-f]{8,17}\b|\b\w{1,20}=)*+")
 _LOOSE = re.compile(
     r"\b(?:HMA|health[- ](?:monitoring[- ])?agent(?:'s)?|kernel|system|syslog|journal|dmesg"
     r"|messages|Slurm|CloudWatch|node)\s+(?:logs?|streams?)\b",
     re.IGNORECASE,
 )
 _AWS = "/aws/"
+_SHORTEST = 3  # characters of a path that may be a log group
 _TRAILING = ".:,;!?*_"
 
 
@@ -78,14 +79,16 @@ def source_not_named(reading: Reading) -> Iterator[Hit]:
 def _tokens(reading: Reading) -> Iterator[_Token]:
     """Yield what reads like a log group or a stream."""
     for unit in reading.draft.prose:
-        for match in _STREAM.finditer(unit.text):
+        for match in _TOKEN.finditer(unit.text):
             shown = match[0].rstrip(_TRAILING).removesuffix("'s")
-            is_name = not _ONLY_IDS.fullmatch(shown) and not shown.startswith(("arn:", "http"))
-            if is_name and not _is_cut_id(shown):
-                yield _Token(shown, unit.start + match.start(), unit)
-        for match in _GROUP.finditer(unit.text):
-            shown = match[0].rstrip(_TRAILING)
-            if _is_group(reading, unit, match.start(), shown):
+            if _PART.search(shown):
+                is_name = not _ONLY_IDS.fullmatch(shown)
+                is_ours = (
+                    is_name and not shown.startswith(("arn:", "http")) and not _is_cut_id(shown)
+                )
+            else:
+                is_ours = shown[:1] == "/" and _is_group(reading, unit, match.start(), shown)
+            if is_ours:
                 yield _Token(shown, unit.start + match.start(), unit)
 
 
@@ -98,7 +101,7 @@ def _is_cut_id(shown: str) -> bool:
 
 def _is_group(reading: Reading, unit: Unit, at: int, shown: str) -> bool:
     """Say whether a path is a log group: by its root, by the word before it, or nearly one."""
-    if _STREAM.fullmatch(shown):
+    if len(shown) < _SHORTEST:
         return False
     if shown.startswith(_AWS) or _CALLED.search(unit.text[max(0, at - 24) : at]):
         return True

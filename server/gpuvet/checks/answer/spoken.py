@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpuvet.checks.answer.phrases import any_of, clause_before
+from gpuvet.checks.answer.phrases import any_of, clause_before, just_before
 from gpuvet.checks.answer.words_of_absence import INSTANCE
 from gpuvet.model.check import CheckStatus
 from gpuvet.model.readiness import Ready
@@ -178,7 +178,7 @@ def _in_part(
         nodes = tuple(dict.fromkeys(node for node, at in ids if low <= at < high))
         if id_first and len(marks) == 1:
             nodes = tuple(dict.fromkeys(node for node, _ in ids))
-        count = _COUNT_BEFORE.search(unit.text[: match.start()])
+        count = _COUNT_BEFORE.search(just_before(unit.text, match.start()))
         group = _COUNT_AFTER.match(unit.text[match.end() :])
         found = count or group
         number = int(found[1]) if found else None
@@ -203,7 +203,7 @@ def _marks(draft: Draft, unit: Unit) -> Iterator[tuple[Verdict, re.Match[str]]]:
 
 def _is_given(unit: Unit, match: re.Match[str]) -> bool:
     before = clause_before(unit.text, match.start())
-    if _LEAST_BEFORE.search(unit.text, 0, match.start()) or _LEAST_AFTER.match(
+    if _LEAST_BEFORE.search(just_before(unit.text, match.start())) or _LEAST_AFTER.match(
         unit.text, match.end()
     ):
         return False
@@ -216,7 +216,7 @@ def _is_given(unit: Unit, match: re.Match[str]) -> bool:
 
 def _is_branch_status(unit: Unit, match: re.Match[str]) -> bool:
     """Say whether a status belongs to a branch: `D NOT_OBSERVABLE`, `| D GPU communication | …`."""
-    before = unit.text[: match.start()]
+    before = just_before(unit.text, match.start())
     near = re.search(r"\b[A-F]\b(?:[ ,(]+[\w ]{0,24})?\W{0,6}\Z", before)
     return near is not None or ("_" in match[0] and INSTANCE.search(unit.text) is None)
 

@@ -1,14 +1,14 @@
 """The numbers and times of a draft, and which of them the evidence explains. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 from typing import NamedTuple
 
 from gpuvet.checks.answer.backing import PAIR, Backing, Quantity, follows, quantity
 from gpuvet.checks.answer.moments import Moment, moments_in
-from gpuvet.checks.answer.phrases import is_about
+from gpuvet.checks.answer.phrases import is_about, just_before
 from gpuvet.checks.answer.units import SECONDS, Unit, seconds_of, unit_after
 from gpuvet.parse.draft import Draft, UnitKind
 from gpuvet.parse.figures import figures
@@ -44,6 +44,8 @@ _ACCOUNT = re.compile(r"\baccount\b[^.\n]{0,24}\Z", re.IGNORECASE)
 _HYPHENED = re.compile(r"(?<![\d-])\d{4}-\d{4}-\d{4}(?![\d-])")
 _DIGITS = re.compile(r"\d+")
 _LOOK_BACK = 24
+MOST_FIGURES = 600  # numbers and times of a draft; the rest is not traced
+_MOST_TIMES = 30  # of one neighbourhood
 
 
 class Found(NamedTuple):
@@ -60,6 +62,7 @@ class Tracing:
         """Hold a draft beside the evidence."""
         self._draft = draft
         self._backing = backing
+        self._gaps: dict[int, list[float]] = {}
 
     @cached_property
     def unbacked(self) -> tuple[Found, ...]:
@@ -67,12 +70,15 @@ class Tracing:
         backed = [found for found in self.quantities if self._is_backed(found)]
         places = {found.at for found in backed}
         left = (found for found in self.quantities if found.at not in places)
-        return tuple(found for found in left if not self._follows(found, backed))
+        by_block: dict[int, list[Quantity]] = {}
+        for found in backed:
+            by_block.setdefault(self._block(found.at), []).append(found.number)
+        return tuple(found for found in left if not self._follows(found, by_block))
 
     @cached_property
     def quantities(self) -> tuple[Found, ...]:
         """Every number of two digits and more that stands for a quantity."""
-        return tuple(self._quantities())
+        return tuple(islice(self._quantities(), MOST_FIGURES))
 
     @cached_property
     def late(self) -> tuple[Moment, ...]:
@@ -115,9 +121,9 @@ class Tracing:
         is_small = number.digits <= 2 and number.step == 1
         return not (is_small and number.unit in _STRICT) or self._backing.fits(number)
 
-    def _follows(self, found: Found, backed: list[Found]) -> bool:
+    def _follows(self, found: Found, backed: Mapping[int, Sequence[Quantity]]) -> bool:
         block = self._block(found.at)
-        beside = [b.number for b in backed if abs(self._block(b.at) - block) <= 1]
+        beside = [n for near in (block, block - 1, block + 1) for n in backed.get(near, ())]
         return follows(found.number, beside, self._gaps_beside(block))
 
     def _quantities(self) -> Iterator[Found]:
@@ -128,7 +134,7 @@ class Tracing:
                 continue
             end = at + len(figure.shown)
             unit = unit_after(text, end)
-            if unit in _LENGTHS and _AHEAD.search(text, 0, at):
+            if unit in _LENGTHS and _AHEAD.search(just_before(text, at)):
                 continue
             scale = (
                 1.0
@@ -171,7 +177,7 @@ class Tracing:
 
     @cached_property
     def _moments(self) -> tuple[Moment, ...]:
-        return tuple(moments_in(self._text))
+        return tuple(islice(moments_in(self._text), MOST_FIGURES))
 
     def _is_about(self, at: int) -> bool:
         before = self._text[max(0, at - _LOOK_BACK) : at]
@@ -184,7 +190,7 @@ class Tracing:
             return True
         if mask(unit.text) != unit.text:  # a secret's own digits
             return True
-        span = next((s for s in self._draft.code_spans if s.start <= at < s.end), None)
+        span = self._draft.code_span_at(at)
         return span is not None and " " in self._draft.words[span.start : span.end]
 
     def _is_of_an_account(self, at: int) -> bool:
@@ -195,7 +201,7 @@ class Tracing:
         digits = _DIGITS.match(words, at)
         if digits is None:
             return False
-        is_named = _ACCOUNT.search(words, 0, at) is not None
+        is_named = _ACCOUNT.search(just_before(words, at)) is not None
         if len(digits[0]) == 12:
             return is_named or digits[0] in self._backing.accounts
         is_end = any(account.endswith(digits[0]) for account in self._backing.accounts)
@@ -205,21 +211,37 @@ class Tracing:
         unit = self._draft.unit_at(at)
         return unit.block if unit is not None else -1
 
-    def _gaps_beside(self, block: int) -> list[float]:
+    def _gaps_beside(self, block: int) -> Sequence[float]:
         """Return the seconds between any two times near a block; without a day, within one day."""
-        near = [m for m in self._moments if abs(self._block(m.start) - block) <= 1]
-        dated = [m.exact.timestamp() for m in near if m.exact is not None]
-        clocks = [float(m.second_of_day) for m in near if m.second_of_day is not None]
-        pairs = (*combinations(dated, 2), *combinations(clocks, 2))
-        return [abs(a - b) for a, b in pairs]
+        if block not in self._gaps:
+            near = [m for m in self._moments if abs(self._block(m.start) - block) <= 1][
+                :_MOST_TIMES
+            ]
+            dated = [m.exact.timestamp() for m in near if m.exact is not None]
+            clocks = [float(m.second_of_day) for m in near if m.second_of_day is not None]
+            pairs = (*combinations(dated, 2), *combinations(clocks, 2))
+            self._gaps[block] = [abs(a - b) for a, b in pairs]
+        return self._gaps[block]
+
+    @cached_property
+    def _lengths(self) -> Mapping[int, Sequence[float]]:
+        """Seconds of the lengths that a block names, at most a few of each."""
+        found: dict[int, list[float]] = {}
+        for each in self.quantities:
+            length = seconds_of(each.number.value, each.number.unit)
+            if (
+                length is not None
+                and len(of := found.setdefault(self._block(each.at), [])) < _MOST_TIMES
+            ):
+                of.append(length)
+        return found
 
     def _is_timed(self, moment: Moment) -> bool:
         block, unit = self._block(moment.start), self._draft.unit_at(moment.start)
         lengths = [
             length
-            for found in self.quantities
-            if abs(self._block(found.at) - block) <= 1
-            and (length := seconds_of(found.number.value, found.number.unit)) is not None
+            for near in (block, block - 1, block + 1)
+            for length in self._lengths.get(near, ())
         ]
         if unit is not None and _WINDOW.search(unit.text):
             lengths += _WINDOW_LENGTHS

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from gpuvet.checks.answer.phrases import any_of, is_denied, is_hedged, is_supposed
 from gpuvet.checks.answer.rule import Hit, Reading
@@ -15,6 +16,7 @@ _CLUSTER = re.compile(
     r"|\b(?:i|cr|fs)-[0-9a-f]{8,17}\b",
     re.IGNORECASE,
 )
+_MOST = 1000  # verdicts of one draft that are held against the evidence
 _FEW = 4  # nodes that a short answer names each
 _ACTING = frozenset({Verdict.REPLACE, Verdict.REBOOT})
 _OPEN = frozenset({Verdict.UNVERIFIED})
@@ -53,6 +55,10 @@ _SENTENCE_VERDICT = re.compile(
 )
 
 
+def _spoken(reading: Reading) -> tuple[Spoken, ...]:
+    return tuple(islice(verdicts_in(reading.draft), _MOST))
+
+
 def no_verdict(reading: Reading) -> Iterator[Hit]:
     """A draft that gives evidence, or none, and decides nothing."""
     draft = reading.draft
@@ -75,7 +81,7 @@ def _can_be_decided(reading: Reading) -> bool:
 
 def _decides(reading: Reading) -> bool:
     draft = reading.draft
-    if any(True for _ in verdicts_in(draft)) or any(True for _ in readiness_in(draft)):
+    if any(True for _ in reading.once(_spoken)) or any(True for _ in readiness_in(draft)):
         return True
     if any(CAUSE.search(u.text) and not NO_CAUSE.search(u.text) for u in draft.prose):
         return True
@@ -92,7 +98,7 @@ def verdict_not_the_evidences(reading: Reading) -> Iterator[Hit]:
     if not told:
         return
     headline = {u.start for u in reading.draft.headline}
-    for spoken in verdicts_in(reading.draft):
+    for spoken in reading.once(_spoken):
         wrong = [n for n in spoken.nodes if n in told and not _is_right(reading, n, spoken)]
         number = sum(1 for v in told.values() if v is spoken.verdict)
         if wrong:
@@ -132,7 +138,7 @@ def verdict_left_out(reading: Reading) -> Iterator[Hit]:
     """A node to replace, to reboot or to look at again that the draft never names."""
     told = reading.told.verdicts
     urgent = [n for n, v in told.items() if v in _ACTING | _OPEN]
-    spoken = list(verdicts_in(reading.draft))
+    spoken = list(reading.once(_spoken))
     words = reading.draft.words
     if any(r in reading.told.modes for r in ("Preflight",)) and any(
         True for _ in readiness_in(reading.draft)
@@ -172,7 +178,7 @@ def hardware_in_headline(reading: Reading) -> Iterator[Hit]:
 
 def unverified_without_check(reading: Reading) -> Iterator[Hit]:
     """UNVERIFIED without what to do in any case and the check that decides it."""
-    for spoken in verdicts_in(reading.draft):
+    for spoken in reading.once(_spoken):
         unit = reading.draft.unit_at(spoken.at)
         if spoken.verdict is not Verdict.UNVERIFIED or unit is None or spoken.number is not None:
             continue
