@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from answer_blind import scores as blind_scores
 from answer_cases import case_paths, whole_evidence
 from answer_mutations import MUTATIONS, Mutation
 from answer_scores import mutated_outcomes, own_outcomes, score
@@ -79,3 +80,9 @@ def test_a_draft_in_ones_own_words_has_these_faults_against_its_case(
 def test_any_draft_of_the_most_characters_is_answered(piece: str) -> None:
     draft = (piece * 40_000)[:40_000]
     assert check_answer(draft, whole_evidence(case_paths()[0])).rules == len(ANSWER_RULES)
+
+
+def test_the_blind_drafts_are_read_no_worse_than_when_they_were_first_run() -> None:
+    found = blind_scores().values()
+    assert sum(score.right for score in found) >= 18
+    assert sum(score.extra for score in found) <= 7

@@ -133,6 +133,7 @@ HOURS = _pattern(
 # Hours of a run, not of a log: "68 of 72 h are covered" by its capacity.
 RUN_HOURS = _pattern(
     r"\busable\b|\brun ends?\b|\bsafe start\b|\bmargin\b|\bh(?:ours)? are covered\b"
+    r"|\bhistory\b"
 )
 PAIR = re.compile(r"(?<![\w.,:-])(\d{1,6})\s?(?:of|/)\s?(\d{1,6})(?![\w:-]|\.\d)")
 MEASURED = _pattern(r"\b(?:0|zero|no) S?Xids? measured\b")
