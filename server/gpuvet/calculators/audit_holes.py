@@ -204,8 +204,7 @@ def _silence(
         quiet = "only kernel lines are shipped: a healthy kernel is quiet"
         yield _plain(HoleKind.PROVES_NOTHING, quiet, measured=False)
     if gap.note:
-        end = "its end " if gap.hours > 1 else ""
-        yield _plain(HoleKind.LAG, f"{end}{gap.note}", measured=False)
+        yield _plain(HoleKind.LAG, gap.note, measured=False)
 
 
 def _agent(gap: Gap, lines: Sequence[AgentLine]) -> Iterator[HoleCause]:

@@ -69,8 +69,9 @@ def _kernel(nodes: Sequence[NodeSight], holes: Sequence[Hole], place: Place) -> 
     by_kind: dict[HoleKind | None, list[Hole]] = {}
     for hole in holes:
         if hole.node in asked and hole.seen_elsewhere < hole.hours and hole.source in _KERNEL:
-            first = next((c.kind for c in hole.causes if c.measured), None)
-            kind = first or (hole.causes[0].kind if hole.causes else None)
+            reasons = [c for c in hole.causes if c.kind is not HoleKind.LAG]
+            measured = [c for c in reasons if c.measured]
+            kind = next((c.kind for c in (*measured, *reasons)), None)
             by_kind.setdefault(kind, []).append(hole)
     for kind, found in by_kind.items():
         why = kind.value if kind is not None else "no evidence names a reason"

@@ -1,7 +1,7 @@
 """What a stream could show, and what a node may claim (coverage.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from statistics import median
 
 from gpuvet.calculators.hours import (
@@ -81,7 +81,7 @@ def source_coverage(
     """
     span = exposure(window, now, life, rules)
     if span is None:
-        why = "node did not exist in the window"
+        why = _nothing_due(window, life, rules)
         return _source(counts, CoverageStatus.NOT_APPLICABLE, why)
     states = hour_states(counts, span, now, life, rules)
     live = states_of(states, frozenset({HourState.LIVE}))
@@ -94,7 +94,7 @@ def source_coverage(
         update={
             "live_hours": () if unclaimed else live,
             "hours_asked": len(asked),
-            "gaps": _gaps(states, now - rules.lag, all_open=unclaimed),
+            "gaps": _gaps(states, now, rules.lag, all_open=unclaimed),
             "notes": (
                 *_cautions(counts, states, span, life, rules),
                 *_flags(counts, live, life),
@@ -102,6 +102,19 @@ def source_coverage(
             ),
         }
     )
+
+
+def _nothing_due(window: Window, life: Life, rules: CoverageRules) -> str:
+    """Return why no hour of a window could be asked of a node."""
+    born = life.created_at or life.launched_at
+    if life.left_at is not None and life.left_at <= window.start - rules.pad:
+        return f"node left at {life.left_at:%Y-%m-%dT%H:%M:%SZ}, before the window"
+    if born is None:
+        return "no full hour of the window was due yet"
+    launched = f"node launched at {born:%Y-%m-%dT%H:%M:%SZ}"
+    if born >= window.end:
+        return f"{launched}, after the window"
+    return f"{launched}, no full hour was due yet"
 
 
 def _source(counts: StreamCounts, status: CoverageStatus, reason: str | None) -> SourceCoverage:
@@ -191,7 +204,7 @@ def _flags(counts: StreamCounts, live: Sequence[datetime], life: Life) -> tuple[
 
 
 def _gaps(
-    states: Mapping[datetime, HourState], horizon: datetime, *, all_open: bool
+    states: Mapping[datetime, HourState], now: datetime, lag: timedelta, *, all_open: bool
 ) -> tuple[Gap, ...]:
     """Return runs of consecutive open hours of one state, in order."""
     gaps: list[Gap] = []
@@ -204,8 +217,13 @@ def _gaps(
         else:
             gaps.append(Gap(start=hour, end=hour + HOUR, state=shown))
     lives_on = any(s is HourState.LIVE for h, s in states.items() if gaps and h >= gaps[-1].end)
+    horizon = now - lag
     if gaps and not lives_on and gaps[-1].end + HOUR > horizon:
-        note = f"may still be delivery delay: read up to {horizon:%Y-%m-%dT%H:%MZ}"
+        minutes = int(lag.total_seconds() // 60)
+        note = (
+            f"only hours inside the delivery lag ({minutes} min) may still arrive: "
+            f"read up to {horizon:%Y-%m-%dT%H:%MZ}"
+        )
         gaps[-1] = gaps[-1].model_copy(update={"note": note})
     return tuple(gaps)
 
@@ -221,7 +239,7 @@ def unsearched(source: SourceCoverage, unread: Sequence[Window]) -> SourceCovera
     if not closed:
         return source
     states = dict.fromkeys(closed, HourState.UNKNOWN)
-    gaps = sorted((*source.gaps, *_gaps(states, closed[0], all_open=False)), key=lambda g: g.start)
+    gaps = sorted((*source.gaps, *_gaps(states, closed[0], timedelta(0), all_open=False)), key=lambda g: g.start)
     is_claim = source.status in {CoverageStatus.MEASURED, CoverageStatus.PARTIAL}
     return source.model_copy(
         update={

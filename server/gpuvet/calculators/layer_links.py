@@ -218,7 +218,8 @@ def _unseen(view: NetworkView) -> Iterator[NotSeen]:
         yield NotSeen(
             what=f"driver lines of {listed(unseen)}: NVLink Xids and Fabric Manager",
             reason=Reason.NOT_RECORDED,
-            closes_with="dmesg and journalctl -u nvidia-fabricmanager of these nodes",
+            closes_with="journalctl _TRANSPORT=kernel (all boots, unlike dmesg) and journalctl -u "
+            "nvidia-fabricmanager of these nodes",
             nodes=unseen,
         )
 

@@ -91,7 +91,7 @@ class HoleKind(StrEnum):
     STOPPED = "perhaps stopped"
     COUNT = "count incomplete"
     PROVES_NOTHING = "stream proves nothing"
-    LAG = "delivery delay"
+    LAG = "delivery lag"  # no reason: what may still arrive
     NO_STREAM = "no stream"
     NOT_SEARCHED = "not searched for Xids"
     TOLD = "as somebody wrote"

@@ -1,5 +1,6 @@
 """The audit report in two sizes: what may be claimed first, then holes, faults and next steps."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -203,6 +204,8 @@ def because(hole: Hole) -> str:
 
 
 def _cause(cause: HoleCause) -> str:
+    if cause.kind is HoleKind.LAG:
+        return cause.words
     sure = "" if cause.measured else ", not measured"
     return f"{cause.kind.value}{sure}: {cause.words}"
 
@@ -229,13 +232,18 @@ def next_steps(report: AuditReport) -> tuple[NextStep, ...]:
             if known is None:
                 found[step.do] = NextStep(step, row.why, row.nodes, row.what.value)
                 continue
-            text = "\n".join(dict.fromkeys((*known.step.text.split("\n"), *step.text.split("\n"))))
-            joined = text if step.kind == "shell" else known.step.text
+            blocks = dict.fromkeys((*_blocks(known.step.text), *_blocks(step.text)))
+            joined = "\n".join(blocks) if step.kind == "shell" else known.step.text
             found[step.do] = known._replace(
                 step=known.step.model_copy(update={"text": joined}),
                 nodes=tuple(dict.fromkeys((*known.nodes, *row.nodes))),
             )
     return tuple(sorted(found.values(), key=lambda n: n.step.cost))
+
+
+def _blocks(text: str) -> list[str]:
+    """Return commands by the comment above them: equal ones of two nodes are not one."""
+    return re.split(r"\n(?=# )", text)
 
 
 def fault_line(row: FaultRow) -> str:

@@ -180,5 +180,5 @@ def _reasons(
 ) -> Iterator[tuple[str, str | None, str | None, datetime, datetime, str]]:
     for row in report.coverage:
         for gap in row.gaps:
-            why = row.reason or gap.note or gap.state
+            why = "; ".join(filter(None, (row.reason or gap.state, gap.note)))
             yield row.node, row.group, row.stream, gap.start, gap.end, why

@@ -159,5 +159,13 @@ def test_the_state_of_an_hour_is_a_reason_of_its_own(state: HourState, kind: Hol
     assert [c.kind for c in hole(HoleEvidence(lines=lines), node(state)).causes] == [kind]
 
 
+def test_the_delivery_lag_is_told_and_is_no_reason() -> None:
+    only = "only hours inside the delivery lag (15 min) may still arrive"
+    (source,) = (one := node()).coverage.sources
+    noted = source.model_copy(update={"gaps": (source.gaps[0].model_copy(update={"note": only}),)})
+    found = hole(HoleEvidence(), one.model_copy(update={"coverage": node_coverage(NODE, [noted])}))
+    assert because(found) == f"no evidence names a reason; {only}"
+
+
 def test_a_hole_that_nothing_explains_says_so() -> None:
     assert because(hole(HoleEvidence())) == "no evidence names a reason"

@@ -86,9 +86,27 @@ def test_the_cheapest_step_is_to_read_the_hours_on_the_node() -> None:
     (row,) = rows(HoleKind.BUFFER, Orchestrator.EKS)
     first = row.steps[0]
     assert first.cost == lights.NOW
-    assert f"# {NODE}\nsudo journalctl --utc -k" in first.text
-    assert "--since '2026-03-14 00:00:00' --until '2026-03-14 04:00:00'" in first.text
+    times = "--since '2026-03-14 00:00:00 UTC' --until '2026-03-14 04:00:00 UTC'"
+    assert first.text.splitlines() == [
+        f"# {NODE}",
+        f"sudo journalctl -q --utc {times} | wc -l",
+        f"sudo journalctl -q --utc _TRANSPORT=kernel {times} -o short-iso-precise "
+        "| grep -E 'NVRM|SXid|fallen off the bus'",
+    ]
+    assert "counts 0 lines the journal does not reach back" in first.do
     assert [step.cost for step in row.steps] == sorted(step.cost for step in row.steps)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        pytest.param(HoleKind.LAG, "no evidence names a reason", id="the lag is no reason"),
+        pytest.param(HoleKind.BUFFER, "buffer overflow", id="a measured reason"),
+    ],
+)
+def test_hours_are_put_down_to_what_evidence_names(kind: HoleKind, why: str) -> None:
+    (row,) = rows(kind, Orchestrator.EC2)
+    assert row.why == f"4 h of kernel log not seen: {why}"
 
 
 @pytest.mark.parametrize(

@@ -350,10 +350,38 @@ def test_a_stream_of_few_lines_is_noted_and_its_gap_still_told() -> None:
     assert "LOW_RATE_STREAM: median 2 lines an hour" in found.notes
 
 
-def test_a_gap_up_to_the_lag_may_still_be_delivery_delay() -> None:
+def test_of_a_gap_up_to_the_lag_only_the_hours_inside_it_may_still_arrive() -> None:
     found = seen(range(9, 12), now=hour(13.5))
-    assert found.gaps[-1].note == "may still be delivery delay: read up to 2026-03-12T13:15Z"
+    assert found.gaps[-1].note == (
+        "only hours inside the delivery lag (15 min) may still arrive: "
+        "read up to 2026-03-12T13:15Z"
+    )
     assert seen(without(10)).gaps[-1].note is None
+
+
+@pytest.mark.parametrize(
+    ("life", "why"),
+    [
+        pytest.param(
+            Life(launched_at=hour(13.8)),
+            "node launched at 2026-03-12T13:48:00Z, no full hour was due yet",
+            id="launched inside the window",
+        ),
+        pytest.param(
+            Life(launched_at=hour(18)),
+            "node launched at 2026-03-12T18:00:00Z, after the window",
+            id="launched after it",
+        ),
+        pytest.param(
+            Life(left_at=hour(6)),
+            "node left at 2026-03-12T06:00:00Z, before the window",
+            id="left before it",
+        ),
+    ],
+)
+def test_a_node_of_which_nothing_was_due_says_since_when(life: Life, why: str) -> None:
+    found = seen([], now=hour(14), life=life)
+    assert (found.status, found.reason) == (CoverageStatus.NOT_APPLICABLE, why)
 
 
 def test_a_short_partial_hour_is_not_asked_for() -> None:
