@@ -12,6 +12,7 @@ from gpuvet.parse.job_log import JobLine, JobLineKind
 _USER_ERROR = "XidUserAppError"
 _CONSEQUENCES = frozenset({43, 45})
 _MECHANISM = "the process named in the driver's line is the job's and made the invalid access"
+_NO_PROGRAM = "nothing that was read names a fault of the program; its code was not looked at"
 
 
 def assess_application(
@@ -41,6 +42,7 @@ def assess_application(
         branch=Branch.APPLICATION,
         signals=tuple(signals),
         assessed=bool(signals),
+        read_empty=_NO_PROGRAM if job_lines or _is_read(evidence.nodes) else None,
         confirming="the job's own log: failing process, traceback, what changed in the code",
         facts=tuple(facts),
         actions=(
@@ -52,6 +54,11 @@ def assess_application(
         if signals
         else (),
     )
+
+
+def _is_read(nodes: Sequence[NodeEvidence]) -> bool:
+    """Say whether any hour of a node was seen in which the driver could have named a program."""
+    return any(node.coverage is not None and node.coverage.live_hours for node in nodes)
 
 
 def _application_xids(node: NodeEvidence) -> Iterator[XidEvent]:

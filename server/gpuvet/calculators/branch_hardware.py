@@ -16,6 +16,7 @@ _NOT_CLEARED = frozenset({Verdict.UNVERIFIED, Verdict.MONITOR})
 _FAILED_STATUS = frozenset({"Failure", "Failed"})
 _GSP_RULE = "§8"
 
+_NO_GPU_NODE = "no node with a GPU is known of the job"
 _MECHANISM = {
     Symptom.CRASH: "a GPU that is gone or wrong fails every rank that uses it",
     Symptom.HANG: "ranks on the failed GPU no longer answer their collectives",
@@ -59,6 +60,7 @@ def assess_hardware(
         unverified=f"{doubts[0].node}: {doubts[0].open_check}" if doubts else None,
         deciding_unseen=unseen,
         assessed=bool(job),
+        read_empty=_NO_GPU_NODE if evidence.nodes else None,
         confirming="the kernel log of the affected node over the hour before the failure",
         facts=tuple(_facts(job, by_node)),
         actions=tuple(_actions(verdicts)),

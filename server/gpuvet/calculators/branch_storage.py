@@ -30,6 +30,11 @@ _DATA = ("NetworkThroughput", "DiskThroughput", "DiskIops")
 _METADATA = ("MDS", "Metadata")
 
 
+_NO_SYSTEM = (
+    "no FSx for Lustre file system in this account and region; other storage was not looked at"
+)
+
+
 def storage_evidence(inputs: StorageInputs) -> BranchEvidence:
     """Return what speaks for and against storage as the cause."""
     seen = of_the_job(seen_systems(inputs))
@@ -71,6 +76,7 @@ def _without_file_system(inputs: StorageInputs) -> BranchEvidence:
         ruled_out=table,
         deciding_unseen=unseen,
         assessed=bool(table or inputs.maxima or was_asked),
+        read_empty=_NO_SYSTEM if is_listed_empty else None,
         facts=(*((where,) if is_listed_empty else ()), *_table_facts(inputs)),
     )
 

@@ -35,8 +35,8 @@ def block_facts(end: BlockEnd, evidence: CapacityEvidence) -> Iterator[str]:
         yield f"and {len(end.endings) - _MOST_NODES} more nodes: {len(proven)} Proven in all"
     if any(end.proofs[node] is Proof.SCHEDULE for node in end.supposed):
         yield (
-            "the strict switch asks for each instance's own warning or record; schedule and "
-            "membership without one are a hypothesis"
+            f"of {some(list(end.supposed), 8)} its own interruption warning was not seen; schedule "
+            "and membership alone do not prove it"
         )
     yield from _extension_fact(end, evidence)
     yield from _alert_fact(evidence)

@@ -140,9 +140,16 @@ _SYMPTOMS: tuple[tuple[Symptom, re.Pattern[str]], ...] = (
 )
 
 
+# "Were there any Xid or GPU errors" asks for them and complains of none.
+_ASKED_FOR = re.compile(
+    r"\b(?:any|whether|no|zero)\b[^.?!;:]{0,60}?\b(?:errors?|failures?|crashes|faults?)\b",
+    re.IGNORECASE,
+)
+
+
 def symptom_of(question: str | None) -> Symptom:
     """Return what a question complains of, the most specific first."""
-    words = question or ""
+    words = _ASKED_FOR.sub("", question or "")
     return next((s for s, pattern in _SYMPTOMS if pattern.search(words)), Symptom.UNKNOWN)
 
 

@@ -205,7 +205,9 @@ def _row(
 ) -> BranchAssessment:
     if evidence is None or not evidence.assessed:
         return BranchAssessment(
-            branch=branch, status=BranchStatus.NOT_ASSESSED, why="nothing of it was looked at"
+            branch=branch,
+            status=BranchStatus.NOT_ASSESSED,
+            why=(evidence and evidence.read_empty) or "nothing of it was looked at",
         )
     status, why = _status(branch, evidence, leading, label, passing, failure)
     signals = evidence.signals

@@ -104,7 +104,8 @@ class BranchEvidence(Value):
     ruled_out: str | None = None  # positive evidence of absence with its coverage, as a sentence
     unverified: str | None = None  # read, and neither lets it lead nor rules it out: why
     deciding_unseen: tuple[NotSeen, ...] = ()  # sources that would decide and were not seen
-    assessed: bool = True  # False: nothing of this branch was looked at
+    assessed: bool = True  # False: nothing of this branch was looked at, or what was is empty
+    read_empty: str | None = None  # not assessed, though this was read: what it held, what is left
     confirming: str | None = None  # the one measurement that would decide the branch
     facts: tuple[str, ...] = ()  # context a reader wants: sentences with ids, values, denominators
     actions: tuple[str, ...] = ()  # what an operator would do if this branch holds, as text

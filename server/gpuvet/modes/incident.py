@@ -64,6 +64,7 @@ from gpuvet.modes.verdict import common_fields, is_too_little, lost_files, not_s
 from gpuvet.modes.window import Asked, Resolved, resolve
 from gpuvet.parse.job_log import JobLine
 from gpuvet.report.incident import headline, incident_markdown, incident_short
+from gpuvet.report.words import counted, some
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +265,7 @@ def _report(
         capabilities=branches.capabilities,
         cluster_state=branches.cluster_state,
         recovery=branches.recovery,
-        actions=tuple(dict.fromkeys(_actions(leading, ranking, verdicts))),
+        actions=tuple(dict.fromkeys(_actions(leading, ranking, verdicts, gathered))),
         not_seen=missing,
         context=tuple(f"{n.at_words or n.at or ''} {n.text}".strip() for n in case.notes),
     )
@@ -314,7 +315,10 @@ def _missing(
 
 
 def _actions(
-    leading: BranchAssessment | None, ranking: Ranking, verdicts: Sequence[NodeVerdict]
+    leading: BranchAssessment | None,
+    ranking: Ranking,
+    verdicts: Sequence[NodeVerdict],
+    gathered: Gathered,
 ) -> Iterator[str]:
     if leading is not None:
         yield from leading.actions
@@ -324,6 +328,24 @@ def _actions(
                 yield f"replace {verdict.node}; a reboot keeps the faulty hardware"
             elif verdict.verdict is Verdict.REBOOT:
                 yield f"reboot {verdict.node} once its job is off it"
+    yield from _dark_hours(verdicts, gathered)
+
+
+def _dark_hours(verdicts: Sequence[NodeVerdict], gathered: Gathered) -> Iterator[str]:
+    """Yield what to read of the nodes whose log could not have shown a fault."""
+    blind = {v.node for v in verdicts if v.verdict is Verdict.NOT_OBSERVABLE}
+    dark = {
+        one.node: one.coverage.hours_asked - len(one.coverage.live_hours)
+        for one in gathered.evidence.nodes
+        if one.node in blind
+    }
+    nodes = sorted(node for node, hours in dark.items() if hours > 0)
+    if nodes:
+        hours = counted(sum(dark[node] for node in nodes), "dark hour")
+        yield (
+            f"read the {hours} of {some(nodes)} in the nodes' own journals, or close them by "
+            "shipping the log: the audit report gives hours and commands"
+        )
 
 
 def exit_code(report: IncidentReport) -> int:

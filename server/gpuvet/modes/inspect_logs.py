@@ -73,10 +73,11 @@ def log_source_list(case: Case, times: Asked, *, now: datetime) -> LogSourceList
     streams = look.case.logs.streams(node_names(nodes), look.asked.window)
     jobs = _job_streams(look)
     found = _of(nodes, streams.value or ())
+    places = {_place(one) for one in found}
     facts = _facts(look, (*found, *_told(jobs)))
     rows = (
         *_rows(found, nodes, facts, _NODE),
-        *_rows(_told(jobs), nodes, facts, _JOB),
+        *_rows([one for one in _told(jobs) if _place(one) not in places], nodes, facts, _JOB),
         *_files(look.case),
     )
     have = {one.node for one in found}
@@ -90,7 +91,7 @@ def log_source_list(case: Case, times: Asked, *, now: datetime) -> LogSourceList
         **look.common(len(rows), answers, state, has_window=False),
         headline=f"{counted(len(rows), 'kind')} of streams: {kinds}{lack}" if rows else none,
         orchestrator=orchestrator_of(look.case, nodes).value,
-        notes=(_FLEET,) if len(nodes) > LISTED_NODES else (),
+        notes=(*((_FLEET,) if len(nodes) > LISTED_NODES else ()), _SILENT),
         rows=tuple(rows),
         nodes=len(nodes),
         silent_nodes=tuple(silent[:_MOST_SILENT]),
@@ -103,6 +104,13 @@ _FLEET = (
     f"of more than {LISTED_NODES} nodes the streams are found by what they wrote in the last 24 h: "
     "one that was silent then, and those of services, are not listed"
 )
+
+
+_SILENT = "a silent node has no stream at all; whether a stream still writes is log_coverage's"
+
+
+def _place(one: LogStream) -> tuple[str | None, str]:
+    return one.group, one.stream
 
 
 def _job_streams(look: Look) -> Envelope[tuple[LogStream, ...]]:

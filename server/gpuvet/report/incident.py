@@ -52,12 +52,14 @@ def incident_markdown(report: IncidentReport, *, plain: bool = False) -> str:
 
 def _context(report: IncidentReport) -> dict[str, object]:
     leading = next((b for b in report.branches if b.branch is report.branch), None)
+    others = [b for b in report.branches if b is not leading]
     return {
         "report": report,
         "names": BRANCH_NAMES,
         "why": tuple(_why(report, leading)),
         "leading": leading,
-        "others": [b for b in report.branches if b is not leading],
+        "assessed": [b for b in others if b.status is not BranchStatus.NOT_ASSESSED],
+        "unassessed": [b.branch.value for b in others if b.status is BranchStatus.NOT_ASSESSED],
         "groups": group_nodes(report.nodes, Orchestrator(report.orchestrator)),
         "coverage": group_coverage(report.coverage),
         "bars": {n.node: bar(n) for n in report.nodes},
@@ -76,7 +78,11 @@ def headline(branch: Branch | None, label: Label, leading: BranchAssessment | No
             return "Root cause: Not observable"
         return "No cause stands out in what was read"
     word = "Root cause" if label is Label.PROVEN else "Leading hypothesis"
-    return f"{word}: {branch.value}, {BRANCH_NAMES[branch]}: {leading.why}"
+    start = f"{word}: {branch.value}, {BRANCH_NAMES[branch]}: "
+    whole = f"{start}{leading.why}"
+    # One that would be cut says its first signal in full; the others stand below it.
+    is_long = len(whole) > SHORT_SENTENCE_LIMIT and leading.signals
+    return f"{start}{leading.signals[0].what}" if is_long else whole
 
 
 def _why(report: IncidentReport, leading: BranchAssessment | None) -> Iterator[str]:
