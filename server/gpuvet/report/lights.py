@@ -44,7 +44,8 @@ def read_on_the_node(holes: Sequence[tuple[str, datetime, datetime]]) -> LightSt
     return LightStep(
         cost=NOW,
         do="read the missing hours on the nodes, while their journals still hold them; where the "
-        "first command counts 0 lines the journal does not reach back, and no match proves nothing",
+        "first command counts 0 lines the journal does not reach back, and an empty second answer "
+        "proves nothing",
         kind="shell",
         text="\n".join(lines),
     )

@@ -149,7 +149,10 @@ def test_highest_values_as_noted_rule_storage_out() -> None:
 @pytest.mark.parametrize("name", ["s01", "s02", "s03", "s06", "s08"])
 def test_without_a_file_system_storage_is_not_assessed(name: str) -> None:
     evidence, timeline, row = gathered(case(name))
-    assert row.status is BranchStatus.NOT_ASSESSED
+    assert (row.status, row.why) == (
+        BranchStatus.NOT_ASSESSED,
+        "no FSx for Lustre file system in this account and region; other storage was not looked at",
+    )
     assert (evidence.signals, evidence.deciding_unseen, timeline) == ((), (), ())
 
 
@@ -158,7 +161,10 @@ def test_without_a_file_system_storage_is_not_assessed(name: str) -> None:
 )
 def test_a_case_that_holds_nothing_of_storage_claims_nothing(name: str) -> None:
     evidence, _, row = gathered(case(name))
-    assert row.status is BranchStatus.NOT_ASSESSED
+    assert (row.status, row.why) == (
+        BranchStatus.NOT_ASSESSED,
+        "nothing of it was looked at",
+    )
     assert [(n.what, n.reason) for n in evidence.deciding_unseen] == [
         ("FSx for Lustre file systems of the account", Reason.NOT_RECORDED)
     ]

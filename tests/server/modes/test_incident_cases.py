@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from gpuvet.calculators.question import choose_mode
+from gpuvet.calculators.question import choose_mode, symptom_of
 from gpuvet.case import load_case
+from gpuvet.model.cause import Symptom
 from gpuvet.model.report import IncidentReport
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.incident import incident_report, inputs_of
@@ -150,6 +151,48 @@ def test_the_short_answer_is_short_and_the_full_one_bounded(path: Path) -> None:
     report = answered(path)
     assert len(report.short.split()) <= 600
     assert len(report.markdown) < 16_000
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_the_first_sentence_is_not_cut(path: Path) -> None:
+    report = answered(path)
+    firsts = [text.splitlines()[0] for text in (report.short, report.markdown)]
+    assert [first for first in firsts if "[cut]" in first] == []
+
+
+@pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)
+def test_branches_that_were_not_assessed_are_named_at_the_end_of_the_others(path: Path) -> None:
+    report = answered(path)
+    (others,) = (x for x in report.short.splitlines() if x.startswith("Why not the others: "))
+    unassessed = [b.branch.value for b in report.branches if b.status == "NOT_ASSESSED"]
+    assert ("not assessed" in others) is bool(unassessed)
+    if unassessed:
+        assert others.endswith(f"{', '.join(unassessed)} not assessed.")
+
+
+def test_dark_hours_of_a_node_are_to_be_read_and_never_nothing_to_do() -> None:
+    report = answered(next(p for p in SCENARIOS if p.stem.startswith("s01")))
+    assert report.actions == (
+        "read the 47 dark hours of i-0a11c27f3e5d90b41 in the nodes' own journals, or close them "
+        "by shipping the log: the audit report gives hours and commands",
+    )
+    assert report.failure.symptom is Symptom.UNKNOWN
+    assert "nothing on the nodes" not in report.markdown
+
+
+@pytest.mark.parametrize(
+    ("words", "symptom"),
+    [
+        pytest.param("Were there any Xid or GPU errors?", Symptom.UNKNOWN, id="asks for errors"),
+        pytest.param("Tell me whether a node had failures.", Symptom.UNKNOWN, id="whether"),
+        pytest.param("The job got CUDA errors at 10:00Z", Symptom.CRASH, id="tells of errors"),
+        pytest.param(
+            "Did it crash because of any hardware errors?", Symptom.CRASH, id="a crash beside it"
+        ),
+    ],
+)
+def test_a_question_complains_only_of_what_it_tells(words: str, symptom: Symptom) -> None:
+    assert symptom_of(words) is symptom
 
 
 @pytest.mark.parametrize("path", INCIDENTS, ids=lambda p: p.stem)

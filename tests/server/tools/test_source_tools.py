@@ -137,6 +137,15 @@ async def test_log_sources_tell_what_streams_carry_and_who_has_none() -> None:
     assert "kernel" in page["searched"]
 
 
+async def test_a_stream_of_a_node_is_listed_once_and_silence_is_told_for_what_it_is() -> None:
+    page = await ask_account("find_log_sources", "s01", detail="full")
+    kernel = [row["of"] for row in page["rows"] if row["group"] == "/ops/fleet/tri-b200/kernel"]
+    assert kernel == ["node"]
+    assert page["notes"] == [
+        "a silent node has no stream at all; whether a stream still writes is told by log_coverage"
+    ]
+
+
 async def test_metrics_are_told_by_their_extremes_with_missing_periods_counted() -> None:
     page = await ask_account("read_metrics", "s08")
     assert page["total"] == 16
