@@ -58,7 +58,7 @@ def assess_application(
 
 def _is_read(nodes: Sequence[NodeEvidence]) -> bool:
     """Say whether any hour of a node was seen in which the driver could have named a program."""
-    return any(node.coverage is not None and node.coverage.live_hours for node in nodes)
+    return any(node.coverage.live_hours for node in nodes)
 
 
 def _application_xids(node: NodeEvidence) -> Iterator[XidEvent]:

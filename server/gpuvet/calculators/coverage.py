@@ -218,7 +218,8 @@ def _gaps(
             gaps.append(Gap(start=hour, end=hour + HOUR, state=shown))
     lives_on = any(s is HourState.LIVE for h, s in states.items() if gaps and h >= gaps[-1].end)
     horizon = now - lag
-    if gaps and not lives_on and gaps[-1].end + HOUR > horizon:
+    may_arrive = gaps and gaps[-1].state in {HourState.EMPTY, HourState.EMPTY_PARTIAL}
+    if may_arrive and not lives_on and gaps[-1].end + HOUR > horizon:
         minutes = int(lag.total_seconds() // 60)
         note = (
             f"only hours inside the delivery lag ({minutes} min) may still arrive: "
@@ -239,7 +240,10 @@ def unsearched(source: SourceCoverage, unread: Sequence[Window]) -> SourceCovera
     if not closed:
         return source
     states = dict.fromkeys(closed, HourState.UNKNOWN)
-    gaps = sorted((*source.gaps, *_gaps(states, closed[0], timedelta(0), all_open=False)), key=lambda g: g.start)
+    gaps = sorted(
+        (*source.gaps, *_gaps(states, closed[0], timedelta(0), all_open=False)),
+        key=lambda g: g.start,
+    )
     is_claim = source.status in {CoverageStatus.MEASURED, CoverageStatus.PARTIAL}
     return source.model_copy(
         update={

@@ -106,7 +106,9 @@ _FLEET = (
 )
 
 
-_SILENT = "a silent node has no stream at all; whether a stream still writes is told by log_coverage"
+_SILENT = (
+    "a silent node has no stream at all; whether a stream still writes is told by log_coverage"
+)
 
 
 def _place(one: LogStream) -> tuple[str | None, str]:

@@ -22,6 +22,7 @@ from gpuvet.report import lights
 
 START = datetime(2026, 3, 14, tzinfo=UTC)
 NODE = "i-0aa11bb22cc33dd44"
+GREP = "grep -E 'NVRM|SXid|fallen off the bus'"
 
 
 def sight(*dark: Witness) -> NodeSight:
@@ -90,8 +91,7 @@ def test_the_cheapest_step_is_to_read_the_hours_on_the_node() -> None:
     assert first.text.splitlines() == [
         f"# {NODE}",
         f"sudo journalctl -q --utc {times} | wc -l",
-        f"sudo journalctl -q --utc _TRANSPORT=kernel {times} -o short-iso-precise "
-        "| grep -E 'NVRM|SXid|fallen off the bus'",
+        f"sudo journalctl -q --utc _TRANSPORT=kernel {times} -o short-iso-precise | {GREP}",
     ]
     assert "counts 0 lines the journal does not reach back" in first.do
     assert [step.cost for step in row.steps] == sorted(step.cost for step in row.steps)

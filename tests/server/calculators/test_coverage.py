@@ -353,10 +353,10 @@ def test_a_stream_of_few_lines_is_noted_and_its_gap_still_told() -> None:
 def test_of_a_gap_up_to_the_lag_only_the_hours_inside_it_may_still_arrive() -> None:
     found = seen(range(9, 12), now=hour(13.5))
     assert found.gaps[-1].note == (
-        "only hours inside the delivery lag (15 min) may still arrive: "
-        "read up to 2026-03-12T13:15Z"
+        "only hours inside the delivery lag (15 min) may still arrive: read up to 2026-03-12T13:15Z"
     )
     assert seen(without(10)).gaps[-1].note is None
+    assert seen(range(9, 14), now=hour(13.5), kernel_lines_ever=0).gaps[-1].note is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from gpuvet.model.coverage import CoverageStatus
 from gpuvet.model.verdict import Verdict
 from gpuvet.modes.audit import Price, audit_report, exit_code
 from gpuvet.modes.window import Asked
+from gpuvet.report.audit import next_steps
 
 CASES = Path(__file__).parents[2] / "cases"
 FIELD_12 = CASES / "field" / "12-audit-rotation-and-hole"
@@ -78,6 +79,24 @@ def test_every_hole_of_the_field_case_has_its_hours_and_its_reason() -> None:
         ),
         "i-0fb633dc47a3c37e9": (0, 24, None, [(HoleKind.NO_STREAM, True)]),
     }
+
+
+def test_the_same_hours_of_two_nodes_are_read_by_a_command_for_each() -> None:
+    report = field_12()
+    row = next(r for r in report.lights if any(s.kind == "shell" for s in r.steps))
+    step = next(s for s in row.steps if s.kind == "shell")
+    times = "journalctl --since '2026-03-14 00:00:00 UTC' | wc -l"
+    alike = [
+        row.model_copy(
+            update={
+                "nodes": (node,),
+                "steps": (step.model_copy(update={"text": f"# {node}\n{times}"}),),
+            }
+        )
+        for node in ("i-0a", "i-0b", "i-0b")
+    ]
+    (told,) = next_steps(report.model_copy(update={"lights": tuple(alike)}))
+    assert told.step.text == f"# i-0a\n{times}\n# i-0b\n{times}"
 
 
 def test_the_sentence_for_management_is_one_of_four() -> None:
