@@ -251,3 +251,28 @@ def test_a_signal_is_not_told_twice_in_a_short_answer() -> None:
         for signal in leading.signals if leading is not None else ():
             assert not (signal.what in first and signal.what in why), (path.name, signal.what)
             assert not signal.evidence or signal.evidence[0] in why
+
+
+@pytest.mark.parametrize(
+    ("branch", "case", "why"),
+    [
+        pytest.param(
+            "C",
+            "s06",
+            "no FSx for Lustre file system in this account and region; "
+            "other storage was not looked at",
+            id="a list that was answered empty",
+        ),
+        pytest.param(
+            "F",
+            "s03",
+            "nothing that was read names a fault of the program; its code was not looked at",
+            id="lines without a program's fault",
+        ),
+        pytest.param("E", "07-", "nothing of it was looked at", id="truly nothing"),
+    ],
+)
+def test_a_branch_whose_source_was_read_and_empty_says_so(branch: str, case: str, why: str) -> None:
+    report = answered(next(p for p in INCIDENTS if p.stem.startswith(case)))
+    (row,) = (b for b in report.branches if b.branch == branch)
+    assert (row.status, row.why) == ("NOT_ASSESSED", why)
