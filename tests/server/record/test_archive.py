@@ -1,8 +1,6 @@
 """A recording as a file: whole or not at all, read back without loss, refused where broken."""
 
 import json
-import os
-import sys
 import zipfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -244,13 +242,14 @@ def test_a_file_that_cannot_be_finished_leaves_the_older_one(tmp_path: Path) -> 
     assert sorted(one.name for one in tmp_path.iterdir()) == ["case.zip", "taken"]
 
 
-@pytest.mark.skipif(
-    sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0,
-    reason="whoever may write everywhere cannot be refused",
-)
-def test_a_folder_that_takes_no_files_is_found_before_anything_is_asked(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(UsageError, match="nothing can be written there"):
+def test_a_folder_that_takes_no_files_is_found_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    with pytest.raises(UsageError, match="nothing can be written there: Permission denied"):
         check_writable(tmp_path / "case.zip")
 
 
