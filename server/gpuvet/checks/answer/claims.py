@@ -25,6 +25,13 @@ from gpuvet.parse.draft import Unit, UnitKind
 
 _MOST_CLAIMS = 200  # of one draft
 _BESIDE = 2  # blocks between a claim and its hours
+# Who a claim is made of, where it names no node: not the node of its line, but several.
+_OF_SEVERAL = re.compile(
+    r"\b(?:all|both|each|every|either|any|none of|no|other|remaining|rest of|whole|entire|\d+)"
+    r"(?: of)?(?: the)?(?: \w+)? (?:nodes|node|hosts?|machines?|instances?)\b"
+    r"|\b(?:fleet|cluster|everywhere|everything|elsewhere|others|anywhere)\b",
+    re.IGNORECASE,
+)
 _DENIED = re.compile(r"(?<![\w-])(?:not|never|nor)\s+(?:\w+\s+)?\Z", re.IGNORECASE)
 
 
@@ -36,14 +43,37 @@ class Absence(NamedTuple):
     shown: str
 
     @property
+    def part(self) -> str:
+        """Its part of the sentence: up to a semicolon, or a whole row."""
+        return self.unit.text[slice(*self._part)]
+
+    @property
     def nodes(self) -> frozenset[str]:
         """The nodes that its part of the sentence names."""
+        return frozenset(INSTANCE.findall(self.part))
+
+    @property
+    def _part(self) -> tuple[int, int]:
         text = self.unit.text
         if self.unit.kind is UnitKind.ROW:
-            return frozenset(INSTANCE.findall(text))
-        begin = text.rfind(";", 0, self.start) + 1
+            return 0, len(text)
         end = text.find(";", self.start)
-        return frozenset(INSTANCE.findall(text[begin : end if end >= 0 else len(text)]))
+        return text.rfind(";", 0, self.start) + 1, end if end >= 0 else len(text)
+
+
+def nodes_of(reading: Reading, absence: Absence) -> frozenset[str]:
+    """Return the nodes that a claim is made of; none where it is made of several unnamed ones.
+
+    They stand in its part of the sentence, else at the head of its list item
+    (`LEAVE ALONE i-…: seen 49 of 49 h; 0 Xid events`), else in the part before it.
+    """
+    if absence.nodes or _OF_SEVERAL.search(absence.part):
+        return absence.nodes
+    unit = absence.unit
+    line = [u.text for u in reading.draft.prose if u.block == unit.block and u.start < unit.start]
+    before = (*line, *unit.text[: absence.start].split(";"))
+    parts = before if unit.item else tuple(reversed(before))
+    return next((frozenset(found) for p in parts if (found := INSTANCE.findall(p))), frozenset())
 
 
 def absences(reading: Reading) -> tuple[Absence, ...]:

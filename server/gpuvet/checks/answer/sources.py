@@ -23,6 +23,17 @@ _LOOSE = re.compile(
     r"|messages|Slurm|CloudWatch|node)\s+(?:logs?|streams?)\b",
     re.IGNORECASE,
 )
+# Between a node and a stream: the stream is said of the node that came in its place.
+_SUCCESSION = re.compile(
+    r"\b(?:replaced|replacement|replacing|successor|succeeded|became|took over"
+    r"|(?:new|old|former|previous|next|second|other) (?:node|id|instance|machine|host|one)s?)\b",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(r"\b(?:but|while|whereas|although|though|however|yet)\b", re.IGNORECASE)
+# Between a group and the stream that is said to lie in it, or the other way round.
+_JOINED = re.compile(
+    r"\W*(?:(?:log|group|streams?|in|of|the|its|and|at|from|under|lies)\W+)*", re.IGNORECASE
+)
 _AWS = "/aws/"
 _SHORTEST = 3  # characters of a path that may be a log group
 _TRAILING = ".:,;!?*_"
@@ -52,9 +63,11 @@ def source_of_another(reading: Reading) -> Iterator[Hit]:
         stream = written.get(token.shown)
         if stream is None:
             continue
-        nodes = set(_INSTANCE.findall(_without_tokens(token.unit, tokens)))
+        words = _without_tokens(token.unit, tokens)
+        nodes = set(_INSTANCE.findall(words))
         known = nodes & set(reading.backing.ids)
-        if known and stream.nodes and nodes.isdisjoint(stream.nodes):
+        is_other = bool(known and stream.nodes) and nodes.isdisjoint(stream.nodes)
+        if is_other and not _is_of_successor(words, token):
             owner, beside = ", ".join(stream.nodes[:3]), ", ".join(sorted(nodes)[:3])
             message = f"{token.shown} is a stream of {owner}, not of {beside}"
             yield Hit(token.at, token.shown, message)
@@ -129,11 +142,34 @@ def _without_tokens(unit: Unit, tokens: list[_Token]) -> str:
     return text
 
 
+def _is_of_successor(words: str, token: _Token) -> bool:
+    """Say whether a stream is said of the node that replaced the one before it in the sentence."""
+    at = token.at - token.unit.start
+    before = [m.end() for m in _INSTANCE.finditer(words, 0, at)]
+    return bool(before) and _SUCCESSION.search(words, before[-1], at) is not None
+
+
 def _other_group(reading: Reading, token: _Token, tokens: list[_Token]) -> str | None:
     """Return the one group named beside a stream, where the evidence has it in another."""
     groups = {s.group for s in reading.told.streams if s.group}
-    beside = {t.shown for t in tokens if t.unit is token.unit and t.shown in groups}
     own = {s.group for s in reading.told.streams if s.stream == token.shown}
-    if len(beside) == 1 and own and None not in own and beside.isdisjoint(own):
-        return beside.pop()
-    return None
+    near = [t for t in tokens if t.unit is token.unit]
+    beside = [t for t in near if t.shown in groups]
+    named = {t.shown for t in beside}
+    if len(named) != 1 or not own or None in own or not named.isdisjoint(own):
+        return None
+    group = named.pop()
+    inside = {s.stream for s in reading.told.streams if s.group == group}
+    is_anothers = any(t.shown in inside for t in near)
+    words = _without_tokens(token.unit, tokens)
+    gaps = [_between(words, token, t) for t in beside]
+    if any(_JOINED.fullmatch(gap) for gap in gaps):
+        return group
+    return None if is_anothers or all(_CONTRAST.search(gap) for gap in gaps) else group
+
+
+def _between(words: str, one: _Token, other: _Token) -> str:
+    """Return the words between two names of a sentence; another name there is blank."""
+    first, last = sorted((one, other), key=lambda token: token.at)
+    begin = first.at + len(first.shown) - one.unit.start
+    return words[begin : last.at - one.unit.start]
