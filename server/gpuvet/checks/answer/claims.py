@@ -73,7 +73,8 @@ def nodes_of(reading: Reading, absence: Absence) -> frozenset[str]:
     line = [u.text for u in reading.draft.prose if u.block == unit.block and u.start < unit.start]
     before = (*line, *unit.text[: absence.start].split(";"))
     parts = before if unit.item else tuple(reversed(before))
-    return next((frozenset(found) for p in parts if (found := INSTANCE.findall(p))), frozenset())
+    named = (frozenset[str](INSTANCE.findall(part)) for part in parts)
+    return next((nodes for nodes in named if nodes), absence.nodes)
 
 
 def absences(reading: Reading) -> tuple[Absence, ...]:
