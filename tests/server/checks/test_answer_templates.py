@@ -23,6 +23,13 @@ FILLED = {
 }
 
 
+DEAD, LIVE, KERNEL = (
+    f"`ip-10-0-38-41.{SEEN_IN_FULL}.system-messages`",
+    f"`ip-10-0-38-41.us-west-2.compute.internal-{SEEN_IN_FULL}`",
+    "`/ops/fleet/tri-b200/kernel`",
+)
+
+
 def draft_of(name: str) -> str:
     """Return a filled template."""
     return (DRAFTS / f"{name}.md").read_text(encoding="utf-8")
@@ -107,3 +114,21 @@ def test_a_claim_over_dark_hours_names_the_node_of_its_line_and_no_other() -> No
     assert [(f.line, DARK in f.message, SEEN_IN_FULL in f.message) for f in over] == [
         (3, True, False)
     ]
+
+
+@pytest.mark.parametrize(
+    ("hole", "codes"),
+    [
+        (f"`{SEEN_IN_FULL}` has 47 h empty in {DEAD}, but its {KERNEL} {LIVE} was live.", []),
+        (f"`{SEEN_IN_FULL}`, {DEAD}: silent for 47 h, but its stream in {KERNEL} was live.", []),
+        (f"`{SEEN_IN_FULL}`: {DEAD} is silent; {KERNEL}, stream {LIVE}, is not.", []),
+        (f"{DEAD} is dead but its kernel group {KERNEL}, stream {LIVE}, was seen.", []),
+        (f"Group {KERNEL}, stream {DEAD}.", ["ANS302"]),
+        (f"{DEAD} of {KERNEL} is empty, {LIVE} is not.", ["ANS302"]),
+        (f"In {KERNEL} the node `{SEEN_IN_FULL}` writes {DEAD}.", ["ANS302"]),
+    ],
+    ids=lambda value: value[:60] if isinstance(value, str) else "-".join(value) or "clean",
+)
+def test_a_stream_is_held_to_the_group_it_is_joined_to(hole: str, codes: list[str]) -> None:
+    draft = draft_of("s01-audit").replace("\n\nFaults", f"\n- Hole: {hole}\n\nFaults")
+    assert [f.code for f in found_in(draft, "s01")] == codes
