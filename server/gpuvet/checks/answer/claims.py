@@ -1,6 +1,7 @@
 """Sentences of a draft that claim an absence, and the hours that a draft states. Pure."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -24,7 +25,15 @@ from gpuvet.checks.answer.words_of_absence import (
 from gpuvet.parse.draft import Unit, UnitKind
 
 _MOST_CLAIMS = 200  # of one draft
+_MOST_ABOVE = 60  # units before a claim among which its heading is looked for
 _BESIDE = 2  # blocks between a claim and its hours
+# Who a claim is made of, where it names no node: not the node of its line, but several.
+_OF_SEVERAL = re.compile(
+    r"\b(?:all|both|each|every|either|any|none of|no|other|remaining|rest of|whole|entire|\d+)"
+    r"(?: of)?(?: the)?(?: \w+)? (?:nodes|node|hosts?|machines?|instances?)\b"
+    r"|\b(?:fleet|cluster|everywhere|everything|elsewhere|others|anywhere)\b",
+    re.IGNORECASE,
+)
 _DENIED = re.compile(r"(?<![\w-])(?:not|never|nor)\s+(?:\w+\s+)?\Z", re.IGNORECASE)
 
 
@@ -36,14 +45,55 @@ class Absence(NamedTuple):
     shown: str
 
     @property
+    def part(self) -> str:
+        """Its part of the sentence: up to a semicolon, or a whole row."""
+        return self.unit.text[slice(*self._part)]
+
+    @property
     def nodes(self) -> frozenset[str]:
         """The nodes that its part of the sentence names."""
+        return frozenset(INSTANCE.findall(self.part))
+
+    @property
+    def _part(self) -> tuple[int, int]:
         text = self.unit.text
         if self.unit.kind is UnitKind.ROW:
-            return frozenset(INSTANCE.findall(text))
-        begin = text.rfind(";", 0, self.start) + 1
+            return 0, len(text)
         end = text.find(";", self.start)
-        return frozenset(INSTANCE.findall(text[begin : end if end >= 0 else len(text)]))
+        return text.rfind(";", 0, self.start) + 1, end if end >= 0 else len(text)
+
+
+def nodes_of(reading: Reading, absence: Absence) -> frozenset[str]:
+    """Return the nodes that a claim is made of; none where it is made of several unnamed ones.
+
+    They stand in its part of the sentence, else at the head of its list item
+    (`LEAVE ALONE i-…: seen 49 of 49 h; 0 Xid events`), else in the part before it, else in the
+    item or heading that it stands under.
+    """
+    if absence.nodes or _OF_SEVERAL.search(absence.part):
+        return absence.nodes
+    unit = absence.unit
+    line = [u.text for u in reading.draft.prose if u.block == unit.block and u.start < unit.start]
+    before = (*line, *unit.text[: absence.start].split(";"))
+    parts = before if unit.item else tuple(reversed(before))
+    named = (frozenset[str](INSTANCE.findall(part)) for part in (*parts, *_above(reading, unit)))
+    return next((nodes for nodes in named if nodes), absence.nodes)
+
+
+def _above(reading: Reading, unit: Unit) -> Iterator[str]:
+    """Yield what a line stands under, nearest first: items that are less indented, its heading."""
+    prose = reading.draft.prose
+    at = bisect_left(prose, unit.start, key=lambda u: u.start)
+    first = next(u for u in prose[max(0, at - _MOST_ABOVE) :] if u.block == unit.block)
+    indent = reading.draft.place(first.start).column if unit.item else 0
+    for above in reversed(prose[max(0, at - _MOST_ABOVE) : at]):
+        if above.kind is UnitKind.HEADING:
+            yield above.text
+            return
+        column = reading.draft.place(above.start).column
+        if above.item and above.kind is UnitKind.SENTENCE and column < indent:
+            yield above.text
+            indent = column
 
 
 def absences(reading: Reading) -> tuple[Absence, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpuvet.checks.answer.claims import Absence, absences, says_measured, states_hours
+from gpuvet.checks.answer.claims import Absence, absences, nodes_of, says_measured, states_hours
 from gpuvet.checks.answer.rule import Hit, Reading
 from gpuvet.checks.answer.words_of_absence import DARK, HOURS, INSTANCE, UNIVERSAL
 from gpuvet.model.verdict import Verdict
@@ -22,7 +22,8 @@ def absence_over_dark_hours(reading: Reading) -> Iterator[Hit]:
     if not dark:
         return
     for absence in absences(reading):
-        over = sorted(absence.nodes & dark.keys()) if absence.nodes else sorted(dark)
+        nodes = nodes_of(reading, absence)
+        over = sorted(nodes & dark.keys()) if nodes else sorted(dark)
         if (
             over
             and not says_measured(absence)

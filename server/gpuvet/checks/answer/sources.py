@@ -1,7 +1,7 @@
 """ANS3: log groups and streams as the service writes them, each with the node that writes it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -22,6 +22,19 @@ _LOOSE = re.compile(
     r"\b(?:HMA|health[- ](?:monitoring[- ])?agent(?:'s)?|kernel|system|syslog|journal|dmesg"
     r"|messages|Slurm|CloudWatch|node)\s+(?:logs?|streams?)\b",
     re.IGNORECASE,
+)
+_CUT = re.compile(r"(?<![\w-])(i-[0-9a-f]{2,16})(?=…|\.{2,3}|\*)")
+# Between a node and a stream: the stream is said of the node that came in its place.
+_SUCCESSION = re.compile(
+    r"\b(?:replaced|replacement|replacing|successor|succeeded|became|took over"
+    r"|(?:new|old|former|previous|next|second|other) (?:node|id|instance|machine|host|one)s?)\b",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(r"\b(?:but|while|whereas|although|though|however|yet)\b", re.IGNORECASE)
+_PART_END = re.compile(rf";|, and\b|{_CONTRAST.pattern}", re.IGNORECASE)
+# Between a group and the stream that is said to lie in it, or the other way round.
+_JOINED = re.compile(
+    r"\W*(?:(?:log|group|streams?|in|of|the|its|and|at|from|under|lies)\W+)*", re.IGNORECASE
 )
 _AWS = "/aws/"
 _SHORTEST = 3  # characters of a path that may be a log group
@@ -52,9 +65,11 @@ def source_of_another(reading: Reading) -> Iterator[Hit]:
         stream = written.get(token.shown)
         if stream is None:
             continue
-        nodes = set(_INSTANCE.findall(_without_tokens(token.unit, tokens)))
+        words = _without_tokens(token.unit, tokens)
+        nodes = _nodes_beside(words, token)
         known = nodes & set(reading.backing.ids)
-        if known and stream.nodes and nodes.isdisjoint(stream.nodes):
+        is_other = bool(known and stream.nodes) and nodes.isdisjoint(stream.nodes)
+        if is_other and not _is_anothers_by_words(words, token, stream.nodes):
             owner, beside = ", ".join(stream.nodes[:3]), ", ".join(sorted(nodes)[:3])
             message = f"{token.shown} is a stream of {owner}, not of {beside}"
             yield Hit(token.at, token.shown, message)
@@ -77,7 +92,8 @@ def source_not_named(reading: Reading) -> Iterator[Hit]:
 
 
 def _tokens(reading: Reading) -> Iterator[_Token]:
-    """Yield what reads like a log group or a stream."""
+    """Yield what reads like a log group or a stream, or is called as one."""
+    known = {s.stream for s in reading.told.streams if not s.stream.isalnum()}
     for unit in reading.draft.prose:
         for match in _TOKEN.finditer(unit.text):
             shown = match[0].rstrip(_TRAILING).removesuffix("'s")
@@ -87,7 +103,8 @@ def _tokens(reading: Reading) -> Iterator[_Token]:
                     is_name and not shown.startswith(("arn:", "http")) and not _is_cut_id(shown)
                 )
             else:
-                is_ours = shown[:1] == "/" and _is_group(reading, unit, match.start(), shown)
+                is_path = shown[:1] == "/" and _is_group(reading, unit, match.start(), shown)
+                is_ours = is_path or shown in known
             if is_ours:
                 yield _Token(shown, unit.start + match.start(), unit)
 
@@ -129,11 +146,46 @@ def _without_tokens(unit: Unit, tokens: list[_Token]) -> str:
     return text
 
 
+def _nodes_beside(words: str, token: _Token) -> set[str]:
+    """Return the nodes that a stream is said of: those of its sentence.
+
+    Where none stands before it, those of a part that begins after it are not meant.
+    """
+    at = token.at - token.unit.start
+    end = _PART_END.search(words, at) if _INSTANCE.search(words, 0, at) is None else None
+    return set(_INSTANCE.findall(words, 0, end.start() if end else len(words)))
+
+
+def _is_anothers_by_words(words: str, token: _Token, owners: Sequence[str]) -> bool:
+    """Say whether a sentence gives a stream to its own node: by a cut id, or as the successor's."""
+    if any(owner.startswith(cut) for cut in _CUT.findall(words) for owner in owners):
+        return True
+    at = token.at - token.unit.start
+    before = [m.end() for m in _INSTANCE.finditer(words, 0, at)]
+    return bool(before) and _SUCCESSION.search(words, before[-1], at) is not None
+
+
 def _other_group(reading: Reading, token: _Token, tokens: list[_Token]) -> str | None:
     """Return the one group named beside a stream, where the evidence has it in another."""
     groups = {s.group for s in reading.told.streams if s.group}
-    beside = {t.shown for t in tokens if t.unit is token.unit and t.shown in groups}
     own = {s.group for s in reading.told.streams if s.stream == token.shown}
-    if len(beside) == 1 and own and None not in own and beside.isdisjoint(own):
-        return beside.pop()
-    return None
+    near = [t for t in tokens if t.unit is token.unit]
+    beside = [t for t in near if t.shown in groups]
+    named = {t.shown for t in beside}
+    if len(named) != 1 or not own or None in own or not named.isdisjoint(own):
+        return None
+    group = named.pop()
+    inside = {s.stream for s in reading.told.streams if s.group == group}
+    is_anothers = any(t.shown in inside for t in near)
+    words = _without_tokens(token.unit, tokens)
+    gaps = [_between(words, token, t) for t in beside]
+    if any(_JOINED.fullmatch(gap) for gap in gaps):
+        return group
+    return None if is_anothers or all(_CONTRAST.search(gap) for gap in gaps) else group
+
+
+def _between(words: str, one: _Token, other: _Token) -> str:
+    """Return the words between two names of a sentence; another name there is blank."""
+    first, last = sorted((one, other), key=lambda token: token.at)
+    begin = first.at + len(first.shown) - one.unit.start
+    return words[begin : last.at - one.unit.start]

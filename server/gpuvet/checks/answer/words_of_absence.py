@@ -156,7 +156,7 @@ DARK = _pattern(
             "silence",
             "went (?:dark|quiet)",
         ),
-        *("dark", "blind", "gaps?", "holes?", "missing", "empty", "partial", r"only \d+ of"),
+        *("dark", "blind", r"\bgaps?", r"\bholes?", "missing", "empty", "partial", r"only \d+ of"),
         *("no (?:log )?(?:lines?|stream|coverage|data)", "stopp?ed (?:logging|shipping)"),
         "in (?:the )?(?:observed|measured|visible|seen|covered) hours",
         "hours? (?:that )?(?:could be|were|was) (?:seen|observed|measured)",
