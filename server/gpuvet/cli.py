@@ -1,6 +1,7 @@
 """The command line: imports the one command that runs and turns its end into an exit code."""
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -97,6 +98,12 @@ def _run(args: argparse.Namespace) -> int:
         # The reader of our output has seen enough; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return _bug(args.command, error)
+        print(f"gpuvet {args.command}: the output cannot be written: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     except KeyboardInterrupt:
         print(f"gpuvet {args.command}: interrupted", file=sys.stderr)
         return 2

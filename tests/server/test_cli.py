@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import gpuvet
 from gpuvet.cli import COMMANDS, main
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -91,3 +92,20 @@ def test_the_demo_shows_a_lost_gpu_a_teardown_and_a_silent_log(
         "i-0a1c5e7f9b2d40633": "NOT OBSERVABLE",
         "i-0a1c5e7f9b2d40644": "LEAVE ALONE",
     }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["incident", "--failure-at", "0001-01-01T00:00:00Z"], id="year 1"),
+        pytest.param(["preflight", "--start", "9999-12-31T23:59:59Z"], id="year 9999"),
+        pytest.param(["preflight", "--checkpoint-gib", "nan"], id="no number"),
+        pytest.param(["preflight", "--checkpoint-gib", "1e308"], id="more than there is"),
+    ],
+)
+def test_values_that_no_cluster_has_are_wrong_use_and_no_bug(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo = Path(gpuvet.__file__).parent / "demo_case"
+    assert main([arguments[0], "--case", str(demo), *arguments[1:]]) == 2
+    assert "Traceback" not in capsys.readouterr().err

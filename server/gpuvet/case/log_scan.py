@@ -126,6 +126,7 @@ class LogScanner:
             block, left_out = with_text(raw)
             found.left_out += left_out
             found.foreign += _foreign_lines(block)
+            block = _plain(block)
             marked = {hit.start for hit in hits(block)}
             service = [needle for needle in _SERVICES if needle in block]
             start = 0
@@ -227,6 +228,13 @@ def _host(line: bytes, place: int) -> str | None:
 
 def _floor(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+def _plain(block: bytes) -> bytes:
+    """Return lines without the NULs a crash leaves before them; CR alone also ends a line."""
+    if b"\0" in block:
+        block = block.replace(b"\0", b"")
+    return block.replace(b"\r", b"\n") if b"\r" in block and b"\n" not in block else block
 
 
 def _blocks(stream: Blocks, found: FileScan) -> Iterator[bytes]:

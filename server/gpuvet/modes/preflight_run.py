@@ -15,6 +15,7 @@ from gpuvet.modes.preflight_view import Asked
 from gpuvet.modes.spec import check_text, job_of
 from gpuvet.modes.window import read_time
 
+_MOST_GIB = 1024 * 1024  # ours: one checkpoint of a PiB
 _MOST_HOURS = 24.0 * 182  # capacity cannot be had for longer (preflight P2)
 
 
@@ -55,8 +56,10 @@ def understand(case: Case, words: RunWords, now: datetime) -> Understood:
         raise UsageError(f"a run of {hours:g} h cannot be judged; give up to 4368 h")
     if hours is None:
         assumed.append("no length was given: 24, 48 and 72 h are each decided")
-    if words.checkpoint_gib is not None and words.checkpoint_gib <= 0:
-        raise UsageError(f"a checkpoint of {words.checkpoint_gib:g} GiB cannot be judged")
+    if words.checkpoint_gib is not None and not 0 < words.checkpoint_gib <= _MOST_GIB:
+        raise UsageError(
+            f"a checkpoint of {words.checkpoint_gib:g} GiB cannot be judged; give up to 1048576"
+        )
     start = read_time(words.start, now) if words.start else told.start or said.start
     if start is None:
         assumed.append("no start was given: the run begins now")

@@ -105,6 +105,10 @@ def _window(start: datetime, end: datetime) -> Window:
     return Window(start=start, end=end)
 
 
+# Ours: beyond them a time is a slip of the pen, and spans around it leave the calendar.
+_FIRST_YEAR, _LAST_YEAR = 1971, 2199
+
+
 def read_time(text: str, now: datetime) -> datetime:
     """Return a time: ISO 8601 with a zone, or back from now as `90m`, `24h`, `7d`.
 
@@ -122,4 +126,6 @@ def read_time(text: str, now: datetime) -> datetime:
         ) from error
     if at.tzinfo is None:
         raise BadWindow(f"{text[:60]!r} has no zone; write it in UTC with a Z at the end")
+    if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
+        raise BadWindow(f"{text[:60]!r} is in no year that a cluster's log can be of")
     return at.astimezone(UTC)

@@ -31,7 +31,7 @@ _BREAK = re.compile(r"\r?\n|(?:#012|\\x0a|\\n)(?=\s*(?:NVRM:|MMU Fault|Fault is 
 _AGENT_STREAMS = ("HealthMonitoringAgent", "DeepHealthCheck")
 _CORE = "NVRM: Xid ("
 # A report that was begun: whatever follows cannot be read, and some Xid it was.
-_REPORT = re.compile(r"\bS?Xid \(PCI")
+_REPORT = re.compile(r"\bS?Xid \(PCI|NVRM: S?X(?:i(?:d(?: (?:\(P?C?)?)?)?)?$")
 _KEY_VALUE = re.compile(r" [A-Z_]+=")  # what /dev/kmsg adds under a record
 
 
