@@ -117,7 +117,7 @@ def _client(api_key: str | None, base_url: str | None) -> "Anthropic":
     except ImportError as error:
         raise ModelUnavailable(
             "Anthropic's SDK is not installed: pip install 'gpuvet[evals]'; "
-            "without it only cached judgements are used"
+            "without it nothing can be run, and only kept judgements are graded"
         ) from error
     try:
         client = Anthropic(api_key=api_key, base_url=base_url, max_retries=0, timeout=_TIMEOUT_S)
@@ -125,7 +125,8 @@ def _client(api_key: str | None, base_url: str | None) -> "Anthropic":
         raise ModelUnavailable(f"no client can be made: {clean(str(error))}") from error
     if not (client.api_key or client.auth_token or client.credentials):
         raise ModelUnavailable(
-            "no key: set ANTHROPIC_API_KEY; without one only cached judgements are used"
+            "no key: set ANTHROPIC_API_KEY; without one nothing is run, only kept judgements are "
+            "graded"
         )
     return client
 

@@ -32,6 +32,7 @@ _SERVICES = (*NEEDLES, *AGENT_NEEDLES)
 _NO_REFERENCE = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1990, 1, 1, tzinfo=UTC)
 _NULS = re.compile(rb"\0+")
+_LEFT_BY_A_CRASH = re.compile(rb"\0{2,}")
 _FEW_RUNS = 8  # ours, as of a file's beginning
 _UPTIME = re.compile(rb"\s*\[\s*\d+\.\d{6}\]|\d{1,4},\d+,\d+,[^;]{0,64};")
 _ISO_ZONE = re.compile(rb"(?:Z|[+-]\d\d:?\d\d)$")
@@ -232,8 +233,8 @@ def _floor(at: datetime) -> datetime:
 
 def _plain(block: bytes) -> bytes:
     """Return lines without the NULs a crash leaves before them; CR alone also ends a line."""
-    if b"\0" in block:
-        block = block.replace(b"\0", b"")
+    if b"\0\0" in block:  # single ones are the other half of UTF-16
+        block = _LEFT_BY_A_CRASH.sub(b"", block)
     return block.replace(b"\r", b"\n") if b"\r" in block and b"\n" not in block else block
 
 

@@ -67,7 +67,7 @@ def _add_check(verbs: Any) -> None:  # noqa: ANN401  (argparse's subparsers are 
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Lint a draft; 0 clean, 1 findings, 2 unreadable."""
+    """Lint a draft; 0 clean, 1 findings, 2 unreadable, 3 not in English and without findings."""
     from gpuvet.modes.answer import check_answer, hold
     from gpuvet.report.answer import answer_text
 
@@ -91,8 +91,12 @@ def run_rules(_args: argparse.Namespace) -> int:
 
 
 def _exit_code(found: "AnswerCheck", fail_on: str) -> int:
+    from gpuvet.modes.answer import WORDING
+
     counted = found.errors if fail_on == "error" else found.errors + found.warnings
-    return 1 if counted else 0
+    if counted:
+        return 1
+    return 3 if WORDING in found.not_judged else 0
 
 
 def _draft(name: str) -> str:

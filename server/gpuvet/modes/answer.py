@@ -15,6 +15,7 @@ from gpuvet.case import Case
 from gpuvet.case.tool_results import case_of_results
 from gpuvet.checks.answer import ANSWER_RULES, Reading, findings_of
 from gpuvet.checks.answer.backing import Backing
+from gpuvet.checks.answer.language import is_english
 from gpuvet.checks.answer.told import Told, is_report, told_by
 from gpuvet.errors import UsageError
 from gpuvet.model.answer import AnswerCheck, EvidenceRow
@@ -82,6 +83,12 @@ def hold(evidence: Evidence) -> Held:
     return Held(told, backing, "\n".join(evidence.asked), evidence.rows)
 
 
+# The one of `not_judged` that leaves the draft itself unread.
+WORDING = (
+    "wording: absence, labels, verdicts and claims are read in English only, which this is not"
+)
+
+
 def check_answer(draft: str, held: Held) -> AnswerCheck:
     """Return what is wrong with a draft.
 
@@ -102,7 +109,7 @@ def check_answer(draft: str, held: Held) -> AnswerCheck:
         warnings=len(found) - errors,
         findings=found,
         evidence=held.rows,
-        not_judged=tuple(_not_judged(held.told)),
+        not_judged=(*_unread(draft), *_not_judged(held.told)),
         rules=len(ANSWER_RULES),
     )
     return check.model_copy(update={"markdown": answer_markdown(check)})
@@ -281,6 +288,11 @@ def _texts(report: Mapping[str, Any]) -> Iterator[str]:
     for name in _WRITTEN:
         if (text := text_at(report, name)) is not None:
             yield _ESCAPED.sub(r"\1", text)
+
+
+def _unread(draft: str) -> Iterator[str]:
+    if not is_english(draft):
+        yield WORDING
 
 
 def _not_judged(told: Told) -> Iterator[str]:

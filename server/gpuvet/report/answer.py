@@ -45,10 +45,14 @@ def _findings(findings: tuple[AnswerFinding, ...], draft: str) -> Iterator[str]:
 
 def _outcome(check: AnswerCheck) -> str:
     if not check.findings:
-        return "clean"
+        return "clean as far as it was read" if _is_unread(check) else "clean"
     parts = [counted(check.errors, "error")] if check.errors else []
     parts += [counted(check.warnings, "warning")] if check.warnings else []
     return ", ".join(parts)
+
+
+def _is_unread(check: AnswerCheck) -> bool:
+    return any(each.startswith("wording:") for each in check.not_judged)
 
 
 def _against(check: AnswerCheck) -> str:

@@ -63,10 +63,17 @@ def log_json(level: int | None, stream: TextIO | None = None) -> None:
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(_is_no_normal_stop)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING if level is None else level)
     logging.getLogger(LOGGER).setLevel(logging.INFO if level is None else level)
+
+
+def _is_no_normal_stop(record: logging.LogRecord) -> bool:
+    """Leave out that the lifespan was cancelled: so ends every server that is told to stop."""
+    raised = record.exc_info[1] if record.exc_info else None
+    return not (record.name.startswith("uvicorn") and type(raised).__name__ == "CancelledError")
 
 
 def note(event: str, fields: Mapping[str, object] = MappingProxyType({})) -> None:

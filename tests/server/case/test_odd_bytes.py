@@ -1,4 +1,4 @@
-"""Bytes that a crash, an old editor or a cut leaves in a kernel log never turn a fault into health."""
+"""What a crash, an old editor or a cut leaves in a kernel log never turns a fault into health."""
 
 import shutil
 from collections.abc import Callable
