@@ -28,17 +28,18 @@ def verdict_with(tmp_path: Path, change: Callable[[bytes], bytes]) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    "change",
+    "between",
     [
-        pytest.param(lambda raw: raw.replace(b"\n", b"\r"), id="carriage returns alone end lines"),
-        pytest.param(lambda raw: raw.replace(b"\n", b"\r\n"), id="Windows line ends"),
-        pytest.param(lambda raw: raw.replace(b"\n", b"\n" + bytes(64)), id="NULs before lines"),
+        pytest.param(b"\r", id="carriage returns alone"),
+        pytest.param(b"\r\n", id="Windows line ends"),
+        pytest.param(b"\n" + bytes(64), id="NULs before lines"),
     ],
 )
-def test_a_lost_gpu_is_found_whatever_stands_between_lines(
-    change: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
-    assert verdict_with(tmp_path, change) is Verdict.REBOOT
+def test_a_lost_gpu_is_found_whatever_stands_between_lines(between: bytes, tmp_path: Path) -> None:
+    def changed(raw: bytes) -> bytes:
+        return raw.replace(b"\n", between)
+
+    assert verdict_with(tmp_path, changed) is Verdict.REBOOT
 
 
 @pytest.mark.parametrize("cut", ["NVRM: X", "NVRM: Xid", "NVRM: Xid (", "NVRM: Xid (P"])
