@@ -237,6 +237,9 @@ def _contradictions(view: NodeView, ranked: Sequence[Finding]) -> tuple[str, ...
     return tuple(dict.fromkeys(listed))
 
 
+_MOST_ALSO = 6  # ours: lesser findings that one node's notes name
+
+
 def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str, ...]:
     # With nothing found, the ground itself says the first of them.
     notes = list(gated.notes if ranked or view.aside else gated.notes[1:])
@@ -249,7 +252,9 @@ def _notes(view: NodeView, ranked: Sequence[Finding], gated: Gated) -> tuple[str
         if cut > 0:
             notes.append(f"{cut} further findings of the same weight, not quoted")
         also = [f for f in ranked if f.rank > max(top.rank, 3)]
-        notes += [f"also seen: {f.what} on {f.pci or 'the node'} ({f.verdict})" for f in also[:6]]
+        # A record told twice says it once: it must not push another out.
+        words = (f"also seen: {f.what} on {f.pci or 'the node'} ({f.verdict})" for f in also)
+        notes += list(dict.fromkeys(words))[:_MOST_ALSO]
     notes += _aside_notes(view)
     notes += switch_notes(view) if view.node.records.sxids else ()
     notes += condition_notes(view)

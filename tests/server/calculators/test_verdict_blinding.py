@@ -336,6 +336,14 @@ def test_order_and_duplicates_change_nothing(records: list[AnyRecord], data: st.
     assert same_in_any_order(judge, records, [*shuffled, *again], coverage)
 
 
+def test_a_record_told_twice_pushes_no_lesser_finding_out() -> None:
+    codes = (79, 94, 9999, 31, 13, 32, 62)
+    lines = [xid(code, f"form of {code}", second) for second, code in enumerate(codes)]
+    coverage = cover([WHOLE])
+    for line in lines:
+        assert same_in_any_order(judge, lines, [*lines, line, line], coverage)
+
+
 def same_in_any_order(
     judging: Judge,
     records: Sequence[AnyRecord],
