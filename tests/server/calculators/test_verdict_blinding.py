@@ -337,11 +337,19 @@ def test_order_and_duplicates_change_nothing(records: list[AnyRecord], data: st.
 
 
 def test_a_record_told_twice_pushes_no_lesser_finding_out() -> None:
-    codes = (79, 94, 9999, 31, 13, 32, 62)
-    lines = [xid(code, f"form of {code}", second) for second, code in enumerate(codes)]
+    agent = hma(550, reason="XidUserAppError")
+    lines = [
+        xid(9999, "news", 550),
+        xid(94, "Contained: SM (0x1). RST: No, D-RST: No", 0),
+        xid(79, "GPU has fallen off the bus", 270),
+        xid(31, "MMU Fault: ENGINE GRAPHICS", -330, pid=8),
+        xid(31, "MMU Fault: ENGINE GRAPHICS", -6600, pid=9),
+        xid(63, "Row Remapper: New row marked for remapping", 0, pci="0000:64:00"),
+        agent,
+    ]
     coverage = cover([WHOLE])
-    for line in lines:
-        assert same_in_any_order(judge, lines, [*lines, line, line], coverage)
+    assert len([n for n in judge(lines, coverage).notes if n.startswith("also seen")]) == 6
+    assert same_in_any_order(judge, lines, [*lines, agent, agent], coverage)
 
 
 def same_in_any_order(
