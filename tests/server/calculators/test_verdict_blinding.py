@@ -338,7 +338,7 @@ def test_order_and_duplicates_change_nothing(records: list[AnyRecord], data: st.
 
 def test_a_record_told_twice_pushes_no_lesser_finding_out() -> None:
     agent = hma(550, reason="XidUserAppError")
-    lines = [
+    lines: list[AnyRecord] = [
         xid(9999, "news", 550),
         xid(94, "Contained: SM (0x1). RST: No, D-RST: No", 0),
         xid(79, "GPU has fallen off the bus", 270),
