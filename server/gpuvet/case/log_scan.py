@@ -78,6 +78,7 @@ class FileScan:
     long_lines: int = 0
     left_out: int = 0  # records of a journal whose message is not in the export
     foreign: int = 0  # lines that are no text
+    ends_in_a_line: bool = False  # its last line is not ended
     dropped: int = 0  # candidates beyond the caps
     dropped_of_services: int = 0  # likewise, of lines that say nothing of a GPU
     first: datetime | None = None  # hour of the earliest and the latest stamp
@@ -257,4 +258,5 @@ def _blocks(stream: Blocks, found: FileScan) -> Iterator[bytes]:
             yield rest
             rest, is_over = b"", True
     if rest:
+        found.ends_in_a_line = not rest.endswith((b"\r", b"\0"))
         yield rest

@@ -140,6 +140,7 @@ def read_put_off(
         size=content.size,
         nodes=tuple(one.node for one in logs),
         is_loss=is_loss,
+        ends_in_a_line=scan.ends_in_a_line,
     )
     return PutOff(path, kind, report, logs, facts, text)
 

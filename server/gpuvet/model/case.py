@@ -95,6 +95,7 @@ class FileReport(Value):
     size: int = 0  # bytes, decompressed
     nodes: tuple[str, ...] = ()
     is_loss: bool = False  # what was not read may be any node's log
+    ends_in_a_line: bool = False  # a log whose last line is not ended
 
 
 class RunPlan(Value):

@@ -1,6 +1,6 @@
 """The coverage of each node: its counted streams, its health agent, or what a case declares."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from gpuvet.calculators.coverage import (
 from gpuvet.calculators.hours import life_of
 from gpuvet.case import Case, KubeObject, xid_sight
 from gpuvet.case.kube_state import agent_runs
-from gpuvet.model.case import Accelerator, CaseNode, NodeReading
+from gpuvet.model.case import Accelerator, CaseNode, FileReport, NodeReading
 from gpuvet.model.cluster import NodeRecords, NotSeen, Orchestrator
 from gpuvet.model.coverage import (
     CoverageStatus,
@@ -25,6 +25,7 @@ from gpuvet.model.coverage import (
     NodeCoverage,
     Shipper,
     SourceCoverage,
+    StreamCounts,
 )
 from gpuvet.model.events import HmaRecord
 from gpuvet.model.evidence import Window
@@ -124,7 +125,8 @@ def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     The log door searches by itself: where its answer was complete, every stream was searched. A
     case of files tells by its raw logs, which stand for the node's counted streams (people keep
     counts and lines of one stream under different names), or by complete searches of exact
-    streams.
+    streams. A file that ends inside a line and holds less than was counted is cut: what came after
+    it was searched by nobody.
     """
     counted = {c.stream for c in logs.counts.get(node.node, ())}
     if node.node in logs.garbled:
@@ -132,9 +134,22 @@ def _searched(case: Case, node: CaseNode, logs: Logs) -> frozenset[str]:
     if case.meta.form.searches_by_itself:
         return frozenset(counted)
     sight = xid_sight(case, node.node, node.aliases)
-    if sight.logs:
+    arrived = lines_of(logs.counts.get(node.node, ()))
+    cut = {report.path for report in case.files if is_cut(report, arrived)}
+    if not cut.issuperset(sight.logs):
         return frozenset(counted)
     return frozenset(s for s in counted if any(x.covers(s) for x in sight.searches))
+
+
+def lines_of(counts: Iterable[StreamCounts]) -> int:
+    """Return the lines that were counted of a node's own streams, its health agent's left out."""
+    own = (one for one in counts if one.shipper is not Shipper.HMA)
+    return sum(one_hour.lines for one in own for one_hour in one.bins)
+
+
+def is_cut(report: FileReport, counted: int) -> bool:
+    """Say whether a raw log was cut: it ends inside a line, and more lines were counted."""
+    return report.ends_in_a_line and report.lines < counted
 
 
 def _declared(node: str, reading: NodeReading, streams: Sequence[LogStream]) -> NodeCoverage:

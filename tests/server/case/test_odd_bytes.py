@@ -48,3 +48,15 @@ def test_a_report_cut_at_the_end_of_a_file_is_no_health(cut: str, tmp_path: Path
         return raw[: raw.index(b"NVRM: Xid (")] + cut.encode()
 
     assert verdict_with(tmp_path, shortened) is Verdict.NOT_OBSERVABLE
+
+
+def test_a_log_that_ends_inside_a_line_and_is_short_of_its_counts_was_cut(tmp_path: Path) -> None:
+    def cut(raw: bytes) -> bytes:
+        return raw[: raw.index(b"NVRM: Xid (") - 20]
+
+    def at_a_line(raw: bytes) -> bytes:
+        return cut(raw).rpartition(b"\n")[0] + b"\n"
+
+    assert verdict_with(tmp_path / "inside", cut) is Verdict.NOT_OBSERVABLE
+    # What a search left ends at a line: the same bytes but for it are told to be an excerpt.
+    assert verdict_with(tmp_path / "whole", at_a_line) is Verdict.LEAVE_ALONE
